@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+libmlqcore_la_SOURCES += core/quality/to_string.cpp

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+include tests/bench/quality.mk
+include tests/bench/allocation.mk
+include tests/bench/client.mk
+include tests/bench/mlqd.mk
+include tests/bench/request.mk

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+bin_PROGRAMS += mlq
+mlq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS)
+mlq_SOURCES = tools/mlq/main.cpp tools/mlq/commands.hpp
+mlq_LDADD = libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
