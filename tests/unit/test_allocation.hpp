@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <check.h>
+
+void add_ranking_tests(Suite* suite);
