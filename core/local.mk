@@ -14,4 +14,5 @@ include core/throughput/local.mk
 include core/allocation/local.mk
 include core/simulation/local.mk
 include core/balance/local.mk
+include core/token/local.mk
 include core/wire/local.mk
