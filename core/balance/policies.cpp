@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "core/balance/policies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ranges>
+#include <vector>
+
+#include "core/balance/rank_fit.hpp"
+#include "core/balance/shadow.hpp"
+
+namespace mlq::balance {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames{"lb", "gpu", "pair", "dbs", "static", "equal"};
+
+class Base : public SizingPolicy {
+ public:
+  explicit Base(const PolicyOptions& options)
+      : options_(options), sizes_(equal_split(options.global_batch, options.ranks)) {}
+  const Sizes& sizes() const final { return sizes_; }
+
+ protected:
+  bool complete(const Exchanged& e) const { return e.seconds.size() == sizes_.size(); }
+  double speed(const Exchanged& e, std::size_t i) const { return static_cast<double>(sizes_[i]) / e.seconds[i]; }
+  static std::uint64_t cap(const Exchanged& e, std::size_t i) {
+    return i < e.max_sizes.size() ? e.max_sizes[i] : UINT64_MAX;
+  }
+  void set_proportional(std::span<const double> weights) {
+    if (auto solved = proportional_split(options_.global_batch, weights, options_.grain)) sizes_ = *std::move(solved);
+  }
+
+  PolicyOptions options_;
+  Sizes sizes_;
+};
+
+class Equal final : public Base {
+ public:
+  using Base::Base;
+  void next(const Exchanged&) override {}
+  std::string_view name() const override { return "equal"; }
+};
+
+/// Proportional to the mean speed of each period's iterations: once after ten (static), or every epoch (DBS).
+class Periodic final : public Base {
+ public:
+  Periodic(const PolicyOptions& options, bool once)
+      : Base(options), period_(once ? 10 : options.epoch_iterations), once_(once), speeds_(options.ranks) {}
+  void next(const Exchanged& e) override {
+    if (!complete(e) || done_) return;
+    for (std::size_t i = 0; i < speeds_.size(); ++i) speeds_[i] += speed(e, i);
+    if (++count_ < period_) return;
+    set_proportional(speeds_);
+    std::fill(speeds_.begin(), speeds_.end(), 0.0);
+    count_ = 0;
+    done_ = once_;
+  }
+  std::string_view name() const override { return once_ ? "static" : "dbs"; }
+
+ private:
+  std::uint64_t period_, count_ = 0;
+  bool once_, done_ = false;
+  std::vector<double> speeds_;
+};
+
+/// LB-BSP's own GPU loop (SoCC '20, section 3.3.2, constants ours): over a window, move a fixed amount from the straggler to the leader
+/// that has memory left; on oscillation halve the amount and double the window.
+class PairMoves final : public Base {
+ public:
+  explicit PairMoves(const PolicyOptions& options)
+      : Base(options),
+        amount_(std::max<std::uint64_t>(1, options.global_batch / (8 * std::max<std::size_t>(1, options.ranks)))),
+        sums_(options.ranks) {}
+  void next(const Exchanged& e) override {
+    if (!complete(e)) return;
+    for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += e.seconds[i];
+    if (++count_ < window_) return;
+    move(e);
+    std::fill(sums_.begin(), sums_.end(), 0.0);
+    count_ = 0;
+  }
+  std::string_view name() const override { return "pair"; }
+
+ private:
+  void move(const Exchanged& e) {
+    const auto slowest = static_cast<std::size_t>(std::max_element(sums_.begin(), sums_.end()) - sums_.begin());
+    std::size_t leader = slowest;
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      if (sizes_[i] + amount_ <= cap(e, i) && (leader == slowest || sums_[i] < sums_[leader])) leader = i;
+    if (leader == slowest || sums_[slowest] - sums_[leader] < 0.02 * sums_[slowest]) return;
+    if (slowest == last_leader_ && leader == last_slowest_) {
+      amount_ = std::max<std::uint64_t>(1, amount_ / 2);
+      window_ *= 2;
+    }
+    const std::uint64_t moved = std::min(amount_, sizes_[slowest] > 1 ? sizes_[slowest] - 1 : 0);
+    sizes_[slowest] -= moved;
+    sizes_[leader] += moved;
+    last_slowest_ = slowest;
+    last_leader_ = leader;
+  }
+
+  std::uint64_t amount_, window_ = 1, count_ = 0;
+  std::size_t last_slowest_ = SIZE_MAX, last_leader_ = SIZE_MAX;
+  std::vector<double> sums_;
+};
+
+/// Shared by our two policies: adopt a solution only when its predicted gain is above the noise, and fall back to the equal split
+/// while the shadow says that balancing does not pay.
+class Balanced : public Base {
+ public:
+  explicit Balanced(const PolicyOptions& options) : Base(options), models_(options.ranks) {}
+
+ protected:
+  void adopt(double dead_band) {
+    if (shadow_.reverted()) {
+      sizes_ = equal_split(options_.global_batch, options_.ranks);
+      return;
+    }
+    auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
+    if (!solved) return;
+    const bool forced = std::ranges::any_of(std::views::iota(std::size_t{0}, sizes_.size()), [&](std::size_t i) {
+      return sizes_[i] > models_[i].max_size;
+    });
+    if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_)) sizes_ = *std::move(solved);
+  }
+
+  std::vector<RankTime> models_;
+  Shadow shadow_;
+};
+
+class CpuBalance final : public Balanced {
+ public:
+  explicit CpuBalance(const PolicyOptions& options) : Balanced(options), states_(options.ranks) {
+    for (std::size_t i = 0; i < options.ranks; ++i) predictors_.push_back(make_speed_predictor(options.predictor));
+  }
+  void next(const Exchanged& e) override {
+    if (!complete(e)) return;
+    const auto equal = equal_split(options_.global_batch, options_.ranks);
+    double longest = 0, longest_equal = 0;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (sizes_[i] > 0) predictors_[i]->observe(states_[i], speed(e, i));
+      longest = std::max(longest, e.seconds[i]);
+      if (sizes_[i] > 0) longest_equal = std::max(longest_equal, static_cast<double>(equal[i]) / speed(e, i));
+      if (i < e.states.size()) states_[i] = e.states[i];
+      const double predicted = predictors_[i]->predict(states_[i]);
+      if (!(predicted > 0)) return;
+      models_[i] = {.per_sample = 1 / predicted, .min_size = options_.grain, .max_size = cap(e, i)};
+    }
+    shadow_.observe(longest, longest_equal);
+    adopt(kDeadBand);
+  }
+  std::string_view name() const override { return "lb"; }
+
+ private:
+  // A change of size is free on CPUs: the band only keeps equal ranks from trading single samples.
+  static constexpr double kDeadBand = 0.002;
+  std::vector<std::unique_ptr<SpeedPredictor>> predictors_;
+  std::vector<NodeState> states_;
+};
+
+class GpuBalance final : public Balanced {
+ public:
+  explicit GpuBalance(const PolicyOptions& options) : Balanced(options), fits_(options.ranks) {}
+  void next(const Exchanged& e) override {
+    if (!complete(e)) return;
+    double longest = 0, longest_equal = 0, noise = 0;
+    const auto equal = equal_split(options_.global_batch, options_.ranks);
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      fits_[i].observe(sizes_[i], e.seconds[i]);
+      if (!fits_[i].known()) return;
+      models_[i] = fits_[i].fit();
+      models_[i].min_size = options_.grain;
+      models_[i].max_size = std::min(models_[i].max_size, cap(e, i));
+      longest = std::max(longest, e.seconds[i]);
+      longest_equal = std::max(longest_equal, models_[i].seconds(equal[i]));
+      noise = std::max(noise, fits_[i].noise());
+    }
+    shadow_.observe(longest, longest_equal);
+    adopt(std::clamp(noise, 0.01, 0.1));
+  }
+  std::string_view name() const override { return "gpu"; }
+
+ private:
+  std::vector<RankTimeFit> fits_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> sizing_policy_names() { return kNames; }
+
+std::unique_ptr<SizingPolicy> make_sizing_policy(std::string_view name, const PolicyOptions& options) {
+  if (name == "equal") return std::make_unique<Equal>(options);
+  if (name == "static") return std::make_unique<Periodic>(options, true);
+  if (name == "dbs") return std::make_unique<Periodic>(options, false);
+  if (name == "pair") return std::make_unique<PairMoves>(options);
+  if (name == "gpu") return std::make_unique<GpuBalance>(options);
+  if (name == "lb" && make_speed_predictor(options.predictor)) return std::make_unique<CpuBalance>(options);
+  return nullptr;
+}
+
+}  // namespace mlq::balance
