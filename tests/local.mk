@@ -10,6 +10,7 @@ include tests/unit/request.mk
 include tests/unit/quality.mk
 include tests/unit/throughput.mk
 include tests/unit/allocation.mk
+include tests/unit/balance.mk
 include tests/unit/simulation.mk
 include tests/unit/wire.mk
 include tests/unit/engine.mk

@@ -7,7 +7,9 @@
 namespace mlq::balance {
 namespace {
 
-bool usable(double speed) { return std::isfinite(speed) && speed > 0; }
+bool usable(double speed) {
+  return std::isfinite(speed) && speed > 0;
+}
 
 /// A linear model may leave the range of what was seen; a speed cannot.
 double within_reason(double predicted, double last) {

@@ -65,7 +65,8 @@ class RecursiveLeastSquares {
   Eigen::Matrix<double, N, N> covariance_;
 };
 
-/// ARIMA(2,1,1) by recursive conditional least squares (the innovations of past predictions stand for the noise terms).
+/// ARIMA(2,1,1) by recursive conditional least squares (the innovations of past predictions stand for the
+/// noise terms).
 class Arima final : public SpeedPredictor {
  public:
   double predict(const NodeState&) override;

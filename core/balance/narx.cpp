@@ -97,7 +97,9 @@ double Narx::to_units(double output) const {
   return std::isfinite(speed) ? std::clamp(speed, 0.1 * last, 10 * last) : last;
 }
 
-double Narx::raw_prediction(const NodeState& now) const { return to_units(evaluate(weights_, inputs(now), nullptr)); }
+double Narx::raw_prediction(const NodeState& now) const {
+  return to_units(evaluate(weights_, inputs(now), nullptr));
+}
 
 double Narx::predict(const NodeState& now) {
   if (!warmed_up() || !speeds_.full() || !states_.full()) return average_.predict(now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // NARX: a nonlinear autoregressive model with exogenous inputs.
-// Source: LB-BSP (SoCC '20), section 3.2.1; delays, width and training are ours, the paper does not give them.
+// Source: LB-BSP (SoCC '20), section 3.2.1; delays, width and training are ours, the paper does not give
+// them.
 #pragma once
 
 #include <Eigen/Core>
@@ -12,7 +13,8 @@
 namespace mlq::balance {
 
 /// Series-parallel (fed with measured speeds), one hidden tanh layer beside a linear path, trained online by
-/// Levenberg-Marquardt on a sliding window. Until its rolling error is below the moving average's, it answers with that one.
+/// Levenberg-Marquardt on a sliding window. Until its rolling error is below the moving average's, it answers
+/// with that one.
 class Narx final : public SpeedPredictor {
  public:
   Narx();
@@ -22,7 +24,7 @@ class Narx final : public SpeedPredictor {
   bool warmed_up() const { return trained_ && error_ < average_error_; }
 
  private:
-  static constexpr int kSpeeds = 3, kStates = 2;            ///< delays; states include the present one
+  static constexpr int kSpeeds = 3, kStates = 2;  ///< delays; states include the present one
   static constexpr int kInputs = kSpeeds + 2 * kStates;
   static constexpr int kHidden = 6;
   static constexpr int kWeights = kHidden * (kInputs + 1) + kHidden + kInputs + 1;

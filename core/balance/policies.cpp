@@ -23,12 +23,15 @@ class Base : public SizingPolicy {
 
  protected:
   bool complete(const Exchanged& e) const { return e.seconds.size() == sizes_.size(); }
-  double speed(const Exchanged& e, std::size_t i) const { return static_cast<double>(sizes_[i]) / e.seconds[i]; }
+  double speed(const Exchanged& e, std::size_t i) const {
+    return static_cast<double>(sizes_[i]) / e.seconds[i];
+  }
   static std::uint64_t cap(const Exchanged& e, std::size_t i) {
     return i < e.max_sizes.size() ? e.max_sizes[i] : UINT64_MAX;
   }
   void set_proportional(std::span<const double> weights) {
-    if (auto solved = proportional_split(options_.global_batch, weights, options_.grain)) sizes_ = *std::move(solved);
+    if (auto solved = proportional_split(options_.global_batch, weights, options_.grain))
+      sizes_ = *std::move(solved);
   }
 
   PolicyOptions options_;
@@ -64,13 +67,14 @@ class Periodic final : public Base {
   std::vector<double> speeds_;
 };
 
-/// LB-BSP's own GPU loop (SoCC '20, section 3.3.2, constants ours): over a window, move a fixed amount from the straggler to the leader
-/// that has memory left; on oscillation halve the amount and double the window.
+/// LB-BSP's own GPU loop (SoCC '20, section 3.3.2, constants ours): over a window, move a fixed amount from
+/// the straggler to the leader that has memory left; on oscillation halve the amount and double the window.
 class PairMoves final : public Base {
  public:
   explicit PairMoves(const PolicyOptions& options)
       : Base(options),
-        amount_(std::max<std::uint64_t>(1, options.global_batch / (8 * std::max<std::size_t>(1, options.ranks)))),
+        amount_(
+            std::max<std::uint64_t>(1, options.global_batch / (8 * std::max<std::size_t>(1, options.ranks)))),
         sums_(options.ranks) {}
   void next(const Exchanged& e) override {
     if (!complete(e)) return;
@@ -84,7 +88,8 @@ class PairMoves final : public Base {
 
  private:
   void move(const Exchanged& e) {
-    const auto slowest = static_cast<std::size_t>(std::max_element(sums_.begin(), sums_.end()) - sums_.begin());
+    const auto slowest =
+        static_cast<std::size_t>(std::max_element(sums_.begin(), sums_.end()) - sums_.begin());
     std::size_t leader = slowest;
     for (std::size_t i = 0; i < sums_.size(); ++i)
       if (sizes_[i] + amount_ <= cap(e, i) && (leader == slowest || sums_[i] < sums_[leader])) leader = i;
@@ -105,8 +110,8 @@ class PairMoves final : public Base {
   std::vector<double> sums_;
 };
 
-/// Shared by our two policies: adopt a solution only when its predicted gain is above the noise, and fall back to the equal split
-/// while the shadow says that balancing does not pay.
+/// Shared by our two policies: adopt a solution only when its predicted gain is above the noise, and fall
+/// back to the equal split while the shadow says that balancing does not pay.
 class Balanced : public Base {
  public:
   explicit Balanced(const PolicyOptions& options) : Base(options), models_(options.ranks) {}
@@ -119,10 +124,10 @@ class Balanced : public Base {
     }
     auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
     if (!solved) return;
-    const bool forced = std::ranges::any_of(std::views::iota(std::size_t{0}, sizes_.size()), [&](std::size_t i) {
-      return sizes_[i] > models_[i].max_size;
-    });
-    if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_)) sizes_ = *std::move(solved);
+    const bool forced = std::ranges::any_of(std::views::iota(std::size_t{0}, sizes_.size()),
+                                            [&](std::size_t i) { return sizes_[i] > models_[i].max_size; });
+    if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_))
+      sizes_ = *std::move(solved);
   }
 
   std::vector<RankTime> models_;
@@ -132,7 +137,8 @@ class Balanced : public Base {
 class CpuBalance final : public Balanced {
  public:
   explicit CpuBalance(const PolicyOptions& options) : Balanced(options), states_(options.ranks) {
-    for (std::size_t i = 0; i < options.ranks; ++i) predictors_.push_back(make_speed_predictor(options.predictor));
+    for (std::size_t i = 0; i < options.ranks; ++i)
+      predictors_.push_back(make_speed_predictor(options.predictor));
   }
   void next(const Exchanged& e) override {
     if (!complete(e)) return;
@@ -177,7 +183,7 @@ class GpuBalance final : public Balanced {
       noise = std::max(noise, fits_[i].noise());
     }
     shadow_.observe(longest, longest_equal);
-    adopt(std::clamp(noise, 0.01, 0.1));
+    adopt(std::clamp(0.5 * noise, 0.005, 0.05));
   }
   std::string_view name() const override { return "gpu"; }
 
@@ -187,7 +193,9 @@ class GpuBalance final : public Balanced {
 
 }  // namespace
 
-std::span<const std::string_view> sizing_policy_names() { return kNames; }
+std::span<const std::string_view> sizing_policy_names() {
+  return kNames;
+}
 
 std::unique_ptr<SizingPolicy> make_sizing_policy(std::string_view name, const PolicyOptions& options) {
   if (name == "equal") return std::make_unique<Equal>(options);

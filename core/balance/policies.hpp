@@ -13,8 +13,8 @@ namespace mlq::balance {
 
 /// What every rank knows after the exchange at the end of an iteration; ranks in order, shapes (n).
 struct Exchanged {
-  std::span<const double> seconds;        ///< own work of the iteration just done, waiting excluded, > 0
-  std::span<const NodeState> states;      ///< as the next iteration starts
+  std::span<const double> seconds;           ///< own work of the iteration just done, waiting excluded, > 0
+  std::span<const NodeState> states;         ///< as the next iteration starts
   std::span<const std::uint64_t> max_sizes;  ///< memory caps, empty = none
 };
 
@@ -26,7 +26,8 @@ struct PolicyOptions {
   std::string_view predictor = "best";   ///< for lb, see make_speed_predictor()
 };
 
-/// Sizes for the next iteration. The sum is the global batch at all times; the first sizes are the equal split.
+/// Sizes for the next iteration. The sum is the global batch at all times; the first sizes are the equal
+/// split.
 class SizingPolicy {
  public:
   virtual ~SizingPolicy() = default;
@@ -37,8 +38,9 @@ class SizingPolicy {
 
 std::span<const std::string_view> sizing_policy_names();
 
-/// lb (predicted CPU speed, equal-finish), gpu (fitted time curve, equal-finish), pair (LB-BSP's leader/straggler moves),
-/// dbs (per-epoch proportional), static (proportional to the first ten iterations) or equal; null for another name.
+/// lb (predicted CPU speed, equal-finish), gpu (fitted time curve, equal-finish), pair (LB-BSP's
+/// leader/straggler moves), dbs (per-epoch proportional), static (proportional to the first ten iterations)
+/// or equal; null for another name.
 std::unique_ptr<SizingPolicy> make_sizing_policy(std::string_view name, const PolicyOptions& options);
 
 }  // namespace mlq::balance

@@ -18,12 +18,22 @@ struct Line {
   double fixed = 0, per_sample = 0, cost = std::numeric_limits<double>::infinity();
 };
 
-/// Weighted least squares of relative errors over the points from `first` on.
-Line fit_line(std::span<const Observation> points, std::size_t first) {
+double median_of(std::span<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return values.empty() ? 0 : *middle;
+}
+
+double relative_error(const Line& line, const Observation& point) {
+  return (line.fixed + line.per_sample * point.size) / point.seconds - 1;
+}
+
+/// Weighted least squares of relative errors; `trust` has a factor per point.
+Line weighted_line(std::span<const Observation> points, std::span<const double> trust) {
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (std::size_t i = first; i < points.size(); ++i) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
     const auto& p = points[i];
-    const double weight = p.weight / (p.seconds * p.seconds);
+    const double weight = trust[i] * p.weight / (p.seconds * p.seconds);
     w += weight;
     x += weight * p.size;
     y += weight * p.seconds;
@@ -32,7 +42,8 @@ Line fit_line(std::span<const Observation> points, std::size_t first) {
   }
   Line line;
   const double determinant = w * xx - x * x;
-  if (determinant > 1e-9 * w * xx) {
+  // Sizes that hardly differ cannot tell a fixed part from a slope.
+  if (determinant > 1e-2 * w * xx) {
     line.per_sample = (w * xy - x * y) / determinant;
     line.fixed = (y - line.per_sample * x) / w;
   }
@@ -40,11 +51,27 @@ Line fit_line(std::span<const Observation> points, std::size_t first) {
     line.fixed = 0;
     line.per_sample = xy / xx;
   }
-  line.cost = 0;
-  for (std::size_t i = first; i < points.size(); ++i) {
-    const double e = (line.fixed + line.per_sample * points[i].size) / points[i].seconds - 1;
-    line.cost += points[i].weight * e * e;
+  return line;
+}
+
+/// Cauchy weights around a line through the median rate: one doubled time among few points must not tilt it.
+Line fit_line(std::span<const Observation> points) {
+  std::array<double, RankTimeFit::kPoints> trust{}, scratch{};
+  const std::span<double> some(scratch.data(), points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) scratch[i] = points[i].seconds / points[i].size;
+  Line line{.per_sample = median_of(some)};
+  for (int round = 0; round < 4; ++round) {
+    for (std::size_t i = 0; i < points.size(); ++i) scratch[i] = std::abs(relative_error(line, points[i]));
+    const double scale = std::max(0.01, 1.5 * median_of(some));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double e = relative_error(line, points[i]) / scale;
+      trust[i] = 1 / (1 + e * e);
+    }
+    line = weighted_line(points, trust);
   }
+  line.cost = 0;
+  for (const auto& point : points)
+    line.cost += point.weight * std::min(0.01, std::pow(relative_error(line, point), 2));
   return line;
 }
 
@@ -80,9 +107,13 @@ void RankTimeFit::observe(std::uint64_t size, double seconds) {
   point.seconds.push(seconds);
 }
 
-void RankTimeFit::out_of_memory(std::uint64_t size) { set_max_size(size - size / 8 - (size > 0)); }
+void RankTimeFit::out_of_memory(std::uint64_t size) {
+  set_max_size(size - size / 8 - (size > 0));
+}
 
-void RankTimeFit::set_max_size(std::uint64_t size) { max_size_ = std::min(max_size_, size); }
+void RankTimeFit::set_max_size(std::uint64_t size) {
+  max_size_ = std::min(max_size_, size);
+}
 
 RankTime RankTimeFit::fit() const {
   std::array<Observation, kPoints> data;
@@ -95,15 +126,20 @@ RankTime RankTimeFit::fit() const {
 
   RankTime best{.max_size = max_size_};
   double best_cost = std::numeric_limits<double>::infinity(), flat_weight = 0, flat_sum = 0;
-  // Every point in turn may be the first beyond saturation; two points must remain for the line, and a knee must pay for itself.
+  // Every point in turn may be the first beyond saturation. Two must lie on either side, or a knee explains
+  // anything.
   for (std::size_t knee = 0; knee < points.size(); ++knee) {
-    if (knee > 0 && points.size() - knee < 2) break;
+    if (knee > 0) {
+      flat_weight += points[knee - 1].weight;
+      flat_sum += points[knee - 1].weight * points[knee - 1].seconds;
+      if (knee < 2 || points.size() - knee < 2) continue;
+    }
     const double level = knee == 0 ? 0 : flat_sum / flat_weight;
-    const Line line = fit_line(points, knee);
+    const Line line = fit_line(points.subspan(knee));
     double cost = line.cost;
     for (std::size_t i = 0; i < knee; ++i) {
       const double e = level / points[i].seconds - 1;
-      cost += points[i].weight * e * e;
+      cost += points[i].weight * std::min(0.01, e * e);
     }
     if (cost < (knee == 0 ? best_cost : 0.5 * best_cost - 1e-6)) {
       best_cost = cost;
@@ -111,8 +147,6 @@ RankTime RankTimeFit::fit() const {
       best.fixed = line.fixed;
       best.per_sample = line.per_sample;
     }
-    flat_weight += points[knee].weight;
-    flat_sum += points[knee].weight * points[knee].seconds;
   }
   return best;
 }
@@ -120,13 +154,13 @@ RankTime RankTimeFit::fit() const {
 double RankTimeFit::noise() const {
   if (points_ == 0) return 0;
   const RankTime model = fit();
-  double sum = 0;
+  std::array<double, kPoints * kRepeats> errors;
   std::size_t count = 0;
   for (std::size_t i = 0; i < points_; ++i)
-    for (std::size_t j = 0; j < point_[i].seconds.size(); ++j, ++count)
-      sum += std::abs(point_[i].seconds[j] / model.seconds(point_[i].size) - 1);
-  // Mean absolute deviation to standard deviation of a normal.
-  return count < 4 ? 0 : 1.2533 * sum / static_cast<double>(count);
+    for (std::size_t j = 0; j < point_[i].seconds.size(); ++j)
+      errors[count++] = std::abs(point_[i].seconds[j] / model.seconds(point_[i].size) - 1);
+  // Median absolute deviation to the standard deviation of a normal.
+  return count < 4 ? 0 : 1.4826 * median_of({errors.data(), count});
 }
 
 }  // namespace mlq::balance

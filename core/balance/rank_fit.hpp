@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Learns t(x) = max(saturation, fixed + per_sample * x) of one rank from what was measured (LB-BSP, section 3.3).
+// Learns t(x) = max(saturation, fixed + per_sample * x) of one rank from what was measured (LB-BSP,
+// section 3.3).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,12 @@
 
 namespace mlq::balance {
 
-/// Robust to spikes: a batch size's time is the median of its newest measurements. What the data cannot identify stays
-/// simple: with one batch size only, time is proportional to it.
+/// Robust to spikes: a batch size's time is the median of its newest measurements. What the data cannot
+/// identify stays simple: with one batch size only, time is proportional to it.
 class RankTimeFit {
  public:
+  static constexpr std::size_t kPoints = 16;  ///< batch sizes remembered, the oldest go first
+
   /// seconds > 0 of the rank's own work; anything else is ignored.
   void observe(std::uint64_t size, double seconds);
   /// The rank ran out of memory at `size`: it is never given as much again.
@@ -27,7 +30,7 @@ class RankTimeFit {
   double noise() const;
 
  private:
-  static constexpr std::size_t kPoints = 16, kRepeats = 7;
+  static constexpr std::size_t kRepeats = 7;
   struct Point {
     std::uint64_t size = 0;
     std::uint64_t age = 0;

@@ -55,7 +55,8 @@ PolicyReplay replay_policy(const SpeedTrace& trace, std::string_view policy, con
     }
     total += longest;
     total_equal += longest_equal;
-    total_ideal += static_cast<double>(options.global_batch) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
+    total_ideal +=
+        static_cast<double>(options.global_batch) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
     const Sizes before = sizing->sizes();
     sizing->next({seconds, states, {}});
     result.changes += before != sizing->sizes();

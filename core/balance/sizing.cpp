@@ -21,8 +21,8 @@ bool valid(const RankTime& rank) {
 }
 
 /// Most grains that finish within `seconds`.
-std::uint64_t grains_within(const RankTime& rank, double inverse, const GrainBounds& bounds, std::uint64_t grain,
-                            double seconds) {
+std::uint64_t grains_within(const RankTime& rank, double inverse, const GrainBounds& bounds,
+                            std::uint64_t grain, double seconds) {
   if (seconds < rank.saturation) return bounds.low;
   const double samples = (seconds - rank.fixed) * inverse;
   if (!(samples > 0)) return bounds.low;
@@ -95,7 +95,8 @@ class Solver {
     return left;
   }
 
-  /// Gives the rest one grain at a time to whoever then finishes first, which is optimal for a non-decreasing t(x).
+  /// Gives the rest one grain at a time to whoever then finishes first, which is optimal for a non-decreasing
+  /// t(x).
   void give_singly(Sizes& sizes, std::uint64_t left) const {
     using Entry = std::pair<double, std::size_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> next;

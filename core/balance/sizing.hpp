@@ -24,10 +24,10 @@ struct RankTime {
 
 using Sizes = std::vector<std::uint64_t>;
 
-/// Minimises the makespan max_i t_i(x_i) over integers with sum exactly `global_batch`, min <= x_i <= max and x_i a multiple of
-/// `grain` (one rank takes the remainder of global_batch / grain). Deterministic: the same input gives the same bits on
-/// every rank; ties go to the lower rank. nullopt when no sizes satisfy the bounds or an input is not valid.
-/// O(n log n) after a bisection of fixed length.
+/// Minimises the makespan max_i t_i(x_i) over integers with sum exactly `global_batch`, min <= x_i <= max and
+/// x_i a multiple of `grain` (one rank takes the remainder of global_batch / grain). Deterministic: the same
+/// input gives the same bits on every rank; ties go to the lower rank. nullopt when no sizes satisfy the
+/// bounds or an input is not valid. O(n log n) after a bisection of fixed length.
 std::optional<Sizes> solve_equal_finish(std::uint64_t global_batch, std::span<const RankTime> ranks,
                                         std::uint64_t grain = 1);
 

@@ -24,7 +24,9 @@ double regret(double predicted, double speed) {
 
 }  // namespace
 
-std::span<const std::string_view> speed_predictor_names() { return kNames; }
+std::span<const std::string_view> speed_predictor_names() {
+  return kNames;
+}
 
 std::unique_ptr<SpeedPredictor> make_speed_predictor(std::string_view name) {
   if (name == "last") return std::make_unique<LastValue>();
@@ -53,10 +55,13 @@ void BestPredictor::observe(const NodeState& then, double speed) {
     if (predicted > 0) regrets_[i] += kRegretMemory * (regret(predicted, speed) - regrets_[i]);
     members_[i]->observe(then, speed);
   }
-  const auto best = static_cast<std::size_t>(std::min_element(regrets_.begin(), regrets_.end()) - regrets_.begin());
+  const auto best =
+      static_cast<std::size_t>(std::min_element(regrets_.begin(), regrets_.end()) - regrets_.begin());
   if (best < members_.size() && regrets_[best] < kMargin * regrets_[chosen_]) chosen_ = best;
 }
 
-std::string_view BestPredictor::chosen() const { return members_.empty() ? "" : members_[chosen_]->name(); }
+std::string_view BestPredictor::chosen() const {
+  return members_.empty() ? "" : members_[chosen_]->name();
+}
 
 }  // namespace mlq::balance

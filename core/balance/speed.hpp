@@ -21,7 +21,7 @@ struct NodeState {
 class SpeedPredictor {
  public:
   virtual ~SpeedPredictor() = default;
-  virtual double predict(const NodeState& now) = 0;           ///< samples/s
+  virtual double predict(const NodeState& now) = 0;               ///< samples/s
   virtual void observe(const NodeState& then, double speed) = 0;  ///< speed > 0; anything else is ignored
   virtual std::string_view name() const = 0;
 };
@@ -32,8 +32,9 @@ std::span<const std::string_view> speed_predictor_names();
 /// last, ema, arima, arx, narx or best; null for another name.
 std::unique_ptr<SpeedPredictor> make_speed_predictor(std::string_view name);
 
-/// Follows the member with the least rolling regret: the time an equal-finish split would lose by its errors. A rank
-/// predicted too fast by a factor f holds the others up by f - 1; one predicted too slow only idles a share of itself.
+/// Follows the member with the least rolling regret: the time an equal-finish split would lose by its errors.
+/// A rank predicted too fast by a factor f holds the others up by f - 1; one predicted too slow only idles a
+/// share of itself.
 class BestPredictor final : public SpeedPredictor {
  public:
   explicit BestPredictor(std::vector<std::unique_ptr<SpeedPredictor>> members);

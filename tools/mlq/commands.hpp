@@ -14,5 +14,6 @@ void add_status(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
 void add_fit(CLI::App& app, Context& context);
 void add_simulate(CLI::App& app, Context& context);
+void add_balance(CLI::App& app, Context& context);
 
 }  // namespace mlq::cli

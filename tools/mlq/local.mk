@@ -2,4 +2,5 @@
 bin_PROGRAMS += mlq
 mlq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS)
 mlq_SOURCES = tools/mlq/main.cpp tools/mlq/commands.hpp
+mlq_SOURCES += tools/mlq/cmd_balance.cpp tools/mlq/speed_trace.cpp tools/mlq/speed_trace.hpp
 mlq_LDADD = libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)

@@ -6,6 +6,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "mlq (slurm-ml-quality) 0.1.0");
   app.require_subcommand(1);
   mlq::cli::Context context;
+  mlq::cli::add_balance(app, context);
   CLI11_PARSE(app, argc, argv);
   return context.exit_code;
 }

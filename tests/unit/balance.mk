@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+check_PROGRAMS += test_balance
+test_balance_SOURCES = tests/unit/test_balance.cpp
+test_balance_CPPFLAGS = $(unit_cppflags)
+test_balance_LDADD = $(unit_libs)
