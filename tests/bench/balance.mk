@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+if HAVE_BENCHMARK
+EXTRA_PROGRAMS += bench_balance
+bench_balance_SOURCES = tests/bench/bench_balance.cpp
+bench_balance_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
+bench_balance_LDADD = libmlqcore.la $(BENCHMARK_LIBS)
+endif
