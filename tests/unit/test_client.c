@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The client library against a server in the same process that answers as each test wants. */
+#include <check.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/report_server.h"
+#include "tools/client/mlq.h"
+#include "tools/client/ring.h"
+
+static report_server_t* server;
+
+static void use_address(const char* url) {
+  setenv("MLQ_URL", url, 1);
+  setenv("MLQ_TOKEN", "header.claims.signature", 1);
+}
+
+static void use_port(uint16_t port) {
+  char url[64];
+
+  snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+  use_address(url);
+}
+
+static void set_up(void) {
+  static const char* const names[] = {"MLQ_RANK",  "RANK",     "OMPI_COMM_WORLD_RANK",
+                                      "PMIX_RANK", "PMI_RANK", "SLURM_PROCID",
+                                      "MLQ_CORES", "MLQ_DEBUG"};
+
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) unsetenv(names[i]);
+  server = report_server_start(0, NULL);
+  ck_assert_ptr_nonnull(server);
+  use_port(report_server_port(server));
+}
+
+static void tear_down(void) {
+  report_server_stop(server);
+}
+
+static void report_many(mlq_job* job, int from, int to) {
+  for (int i = from; i < to; i++) mlq_report(job, i, 1.0 / (1 + i));
+}
+
+START_TEST(test_delivers) {
+  mlq_job* job;
+  stored_point_t point;
+  char authorization[128];
+
+  setenv("MLQ_CORES", "6", 1);
+  job = mlq_attach();
+  ck_assert_int_eq(mlq_active(job), 1);
+  report_many(job, 0, 2500);
+  mlq_report(job, 2500, NAN);
+  mlq_report(job, 2501, -INFINITY);
+  mlq_report(job, NAN, 1.0); /* no iteration: not a report */
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  ck_assert_uint_eq(report_server_count(server), 2502);
+  for (size_t i = 0; i < 2500; i++) {
+    point = report_server_point(server, i);
+    ck_assert_uint_eq(point.n, i + 1);
+    ck_assert_double_eq(point.iteration, (double)i);
+    ck_assert_double_eq(point.loss, 1.0 / (1 + (double)i));
+    ck_assert_double_eq(point.cores, 6);
+    ck_assert_double_gt(point.time, 1.6e9);
+  }
+  ck_assert(isnan(report_server_point(server, 2500).loss));
+  ck_assert(isnan(report_server_point(server, 2501).loss));
+  ck_assert_uint_eq(strlen(point.stream), 32);
+  report_server_authorization(server, authorization, sizeof(authorization));
+  ck_assert_str_eq(authorization, "Bearer header.claims.signature");
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_detach_flushes_and_attach_counts) {
+  mlq_job* job = mlq_attach();
+
+  ck_assert_ptr_eq(mlq_attach(), job);
+  mlq_detach(job);
+  ck_assert_int_eq(mlq_active(job), 1);
+  report_many(job, 0, 10);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_count(server), 10);
+
+  job = mlq_attach(); /* once more: another stream */
+  mlq_report(job, 10, 0.5);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_count(server), 11);
+  ck_assert_str_ne(report_server_point(server, 0).stream, report_server_point(server, 10).stream);
+  ck_assert_uint_eq(report_server_point(server, 10).n, 1);
+}
+END_TEST
+
+START_TEST(test_unix_socket_and_proxy) {
+  char path[] = "/tmp/mlq-test-XXXXXX", url[128];
+  report_server_t* other;
+  mlq_job* job;
+
+  ck_assert_int_ge(mkstemp(path), 0);
+  other = report_server_start(0, path);
+  ck_assert_ptr_nonnull(other);
+  snprintf(url, sizeof(url), "unix:%s", path);
+  use_address(url);
+  setenv("http_proxy", "http://127.0.0.1:1", 1); /* would lead nowhere */
+  job = mlq_attach();
+  report_many(job, 0, 3);
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_count(other), 3);
+
+  use_port(report_server_port(server));
+  job = mlq_attach();
+  report_many(job, 0, 4);
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_count(server), 4);
+  report_server_stop(other);
+  unlink(path);
+}
+END_TEST
+
+static const char* const useless[][3] = {
+    {"MLQ_URL", "", "0"},
+    {"MLQ_TOKEN", "", "0"},
+    {"MLQ_URL", "ftp://127.0.0.1", "0"},
+    {"MLQ_URL", "http://127.0.0.1:1/\r\nX: y", "0"},
+    {"MLQ_URL", "unix:relative", "0"},
+    {"MLQ_TOKEN", "a b", "0"},
+    {"MLQ_TOKEN", "a\r\nX-Role: scheduler", "0"},
+    {"RANK", "1", "0"},
+    {"SLURM_PROCID", "3", "0"},
+};
+
+START_TEST(test_silent_no_op) {
+  mlq_counters counters;
+  mlq_job* job;
+
+  setenv(useless[_i][0], useless[_i][1], 1);
+  job = mlq_attach();
+  ck_assert_ptr_nonnull(job);
+  ck_assert_int_eq(mlq_active(job), 0);
+  report_many(job, 0, 100000);
+  ck_assert_int_eq(mlq_flush(job, 1), 0);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.reported, 0);
+  mlq_detach(job);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_requests(server), 0);
+}
+END_TEST
+
+START_TEST(test_null_handle) {
+  mlq_counters counters;
+
+  mlq_report(NULL, 1, 1);
+  ck_assert_int_eq(mlq_active(NULL), 0);
+  ck_assert_int_eq(mlq_flush(NULL, 0), 0);
+  mlq_get_counters(NULL, &counters);
+  mlq_detach(NULL);
+}
+END_TEST
+
+START_TEST(test_rank_zero_of_a_launcher) {
+  mlq_job* job;
+
+  setenv("SLURM_PROCID", "3", 1); /* a companion job's task may be rank 0 of the training */
+  setenv("RANK", "0", 1);
+  job = mlq_attach();
+  ck_assert_int_eq(mlq_active(job), 1);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_lost_answers_make_no_duplicates) {
+  server_behaviour_t behaviour = {.swallow_count = 2};
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 50);
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  ck_assert_uint_eq(report_server_count(server), 50);
+  ck_assert_uint_ge(report_server_repeats(server), 1);
+  for (size_t i = 0; i < 50; i++) ck_assert_double_eq(report_server_point(server, i).iteration, (double)i);
+  mlq_detach(job);
+}
+END_TEST
+
+static const int passing[] = {429, 500, 502, 503, 404};
+
+START_TEST(test_tries_again) {
+  server_behaviour_t behaviour = {.status = passing[_i], .status_count = 2};
+  mlq_counters counters;
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 20);
+  ck_assert_int_eq(mlq_flush(job, 60), 0);
+  ck_assert_uint_eq(report_server_count(server), 20);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.reported, 20);
+  ck_assert_uint_eq(counters.sent, 20);
+  ck_assert_uint_eq(counters.refused, 0);
+  ck_assert_uint_eq(counters.thinned, 0);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_retry_after) {
+  server_behaviour_t behaviour = {.status = _i ? 503 : 429, .status_count = 1, .retry_after = "2"};
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 5);
+  ck_assert_int_eq(mlq_flush(job, 30), 0); /* waiting in flush does not cut it short */
+  ck_assert_uint_eq(report_server_requests(server), 2);
+  ck_assert_double_ge(report_server_request_time(server, 1) - report_server_request_time(server, 0), 1.9);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_bad_point_goes_alone) {
+  server_behaviour_t behaviour = {.has_bad_iteration = true, .bad_iteration = 321};
+  mlq_counters counters;
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 1000);
+  ck_assert_int_eq(mlq_flush(job, 60), -1); /* not everything was taken */
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.refused, 1);
+  ck_assert_uint_eq(counters.sent, 999);
+  ck_assert_uint_eq(report_server_count(server), 999);
+  ck_assert_double_eq(report_server_point(server, 320).iteration, 320);
+  ck_assert_double_eq(report_server_point(server, 321).iteration, 322);
+  ck_assert_int_eq(mlq_active(job), 1);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_refuses_everything_with_400) {
+  server_behaviour_t behaviour = {.status = 400, .status_count = -1};
+  mlq_counters counters;
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 3000);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.refused, 3000);
+  ck_assert_uint_lt(report_server_requests(server), 64); /* no search for the guilty point without end */
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_refused_for_good) {
+  server_behaviour_t behaviour = {.status = _i ? 403 : 401, .status_count = -1};
+  mlq_counters counters;
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 1500);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  ck_assert_int_eq(mlq_active(job), 0);
+  report_many(job, 1500, 3000);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.sent, 0);
+  ck_assert_uint_eq(counters.refused, counters.reported);
+  ck_assert_uint_eq(report_server_requests(server), 1);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_long_absence) {
+  const int reports = 400000;
+  uint16_t port = report_server_port(server);
+  mlq_counters counters;
+  mlq_job* job;
+  size_t count;
+
+  report_server_stop(server);
+  job = mlq_attach();
+  for (int i = 0; i < reports; i++) {
+    mlq_report(job, i, 1);
+    if (i % 4000 == 0) usleep(1000); /* the thread gets to empty the ring: what is thinned is the backlog */
+  }
+  ck_assert_int_eq(mlq_flush(job, 0.01), -1);
+  server = report_server_start(port, NULL);
+  ck_assert_ptr_nonnull(server);
+  ck_assert_int_eq(mlq_flush(job, 60), 0);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.reported, (uint64_t)reports);
+  ck_assert_uint_eq(counters.sent + counters.thinned, (uint64_t)reports);
+  count = report_server_count(server);
+  ck_assert_uint_eq(count, counters.sent);
+  ck_assert_uint_lt(count, 64000);
+  ck_assert_uint_gt(count, 16000);
+  ck_assert_double_eq(report_server_point(server, 0).iteration, 0);
+  for (size_t i = 0; i < 1000; i++)
+    ck_assert_double_eq(report_server_point(server, count - 1 - i).iteration, reports - 1.0 - (double)i);
+  mlq_detach(job);
+}
+END_TEST
+
+/* Exits within the bound; the alarm of the test's time-out is far behind. */
+START_TEST(test_exit_while_mlqd_is_silent) {
+  uint16_t port;
+  int fd = silent_socket(&port), status;
+  pid_t child = fork();
+
+  ck_assert_int_ge(fd, 0);
+  if (child == 0) {
+    use_port(port);
+    report_many(mlq_attach(), 0, 100);
+    alarm(8);
+    exit(7);
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  ck_assert_int_eq(WEXITSTATUS(status), 7);
+  close(fd);
+}
+END_TEST
+
+START_TEST(test_exit_flushes) {
+  pid_t child = fork();
+  int status;
+
+  if (child == 0) {
+    report_many(mlq_attach(), 0, 5000);
+    exit(0);
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  ck_assert_uint_eq(report_server_count(server), 5000);
+}
+END_TEST
+
+START_TEST(test_fork) {
+  mlq_job* job = mlq_attach();
+  pid_t child;
+  int status;
+
+  mlq_report(job, 0, 1);
+  child = fork();
+  if (child == 0) {
+    int ok = !mlq_active(job);
+
+    report_many(job, 100, 200);
+    ok = ok && mlq_flush(job, 5) == 0;
+    mlq_detach(job);
+    exit(ok ? 0 : 1); /* atexit runs in the child too */
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  mlq_report(job, 1, 1);
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  ck_assert_uint_eq(report_server_count(server), 2);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_child_attaches_anew) {
+  mlq_job* job = mlq_attach();
+  pid_t child;
+  int status;
+
+  mlq_report(job, 0, 1);
+  ck_assert_int_eq(mlq_flush(job, 30), 0);
+  child = fork();
+  if (child == 0) {
+    mlq_job* own = mlq_attach();
+
+    mlq_report(job, 50, 1);
+    mlq_report(own, 60, 1);
+    exit(own != job && mlq_active(own) && mlq_flush(own, 30) == 0 ? 0 : 1);
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_int_eq(status, 0);
+  ck_assert_uint_eq(report_server_count(server), 2);
+  ck_assert_double_eq(report_server_point(server, 1).iteration, 60);
+  ck_assert_str_ne(report_server_point(server, 0).stream, report_server_point(server, 1).stream);
+  mlq_detach(job);
+}
+END_TEST
+
+static atomic_bool reporters_stop;
+
+static void* reporter(void* context) {
+  mlq_job* job = context;
+
+  for (int i = 0; !atomic_load(&reporters_stop); i++) {
+    mlq_report(job, i, 1);
+    if (i % 64 == 0) usleep(100);
+  }
+  return NULL;
+}
+
+START_TEST(test_fork_among_reporting_threads) {
+  mlq_job* job = mlq_attach();
+  mlq_counters counters;
+  pthread_t threads[4];
+  int status;
+
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, reporter, job), 0);
+  for (int i = 0; i < 40; i++) {
+    pid_t child = fork();
+
+    if (child == 0) {
+      alarm(20);
+      mlq_report(job, 1e6, 1);
+      mlq_detach(mlq_attach());
+      exit(mlq_active(job));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+  }
+  atomic_store(&reporters_stop, true);
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  ck_assert_int_eq(mlq_flush(job, 60), 0);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.sent + counters.thinned, counters.reported);
+  ck_assert_uint_eq(report_server_count(server), counters.sent);
+  mlq_detach(job);
+}
+END_TEST
+
+static volatile sig_atomic_t handled_in_main;
+static pthread_t main_thread;
+
+static void on_signal(int number) {
+  (void)number;
+  handled_in_main += pthread_equal(pthread_self(), main_thread) ? 1 : 1000;
+}
+
+START_TEST(test_signals_stay_in_the_training) {
+  struct sigaction action = {.sa_handler = on_signal};
+  mlq_job* job = mlq_attach();
+
+  main_thread = pthread_self();
+  sigaction(SIGUSR1, &action, NULL);
+  for (int i = 1; i <= 50; i++) {
+    kill(getpid(), SIGUSR1);
+    while (handled_in_main < i) usleep(10);
+  }
+  ck_assert_int_eq(handled_in_main, 50);
+  mlq_detach(job);
+}
+END_TEST
+
+static Suite* make_suite(void) {
+  Suite* suite = suite_create("client");
+  TCase* tests = tcase_create("library");
+
+  tcase_add_checked_fixture(tests, set_up, tear_down);
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, test_delivers);
+  tcase_add_test(tests, test_detach_flushes_and_attach_counts);
+  tcase_add_test(tests, test_unix_socket_and_proxy);
+  tcase_add_loop_test(tests, test_silent_no_op, 0, (int)(sizeof(useless) / sizeof(useless[0])));
+  tcase_add_test(tests, test_null_handle);
+  tcase_add_test(tests, test_rank_zero_of_a_launcher);
+  tcase_add_test(tests, test_lost_answers_make_no_duplicates);
+  tcase_add_loop_test(tests, test_tries_again, 0, (int)(sizeof(passing) / sizeof(passing[0])));
+  tcase_add_loop_test(tests, test_retry_after, 0, 2);
+  tcase_add_test(tests, test_bad_point_goes_alone);
+  tcase_add_test(tests, test_refuses_everything_with_400);
+  tcase_add_loop_test(tests, test_refused_for_good, 0, 2);
+  tcase_add_test(tests, test_long_absence);
+  tcase_add_test(tests, test_exit_while_mlqd_is_silent);
+  tcase_add_test(tests, test_exit_flushes);
+  tcase_add_test(tests, test_fork);
+  tcase_add_test(tests, test_child_attaches_anew);
+  tcase_add_test(tests, test_fork_among_reporting_threads);
+  tcase_add_test(tests, test_signals_stay_in_the_training);
+  suite_add_tcase(suite, tests);
+  return suite;
+}
+
+int main(void) {
+  SRunner* runner = srunner_create(make_suite());
+  int failed;
+
+  srunner_run_all(runner, CK_ENV);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
