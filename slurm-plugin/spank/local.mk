@@ -1,1 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# C only: the plugin is loaded into sbatch, srun and slurmstepd.
+spank_sources = \
+	slurm-plugin/spank/allocator.c \
+	slurm-plugin/spank/config.c slurm-plugin/spank/config.h \
+	slurm-plugin/spank/contexts.h \
+	slurm-plugin/spank/cores.c slurm-plugin/spank/cores.h \
+	slurm-plugin/spank/instance.c slurm-plugin/spank/instance.h \
+	slurm-plugin/spank/option.c slurm-plugin/spank/option.h \
+	slurm-plugin/spank/remote.c \
+	slurm-plugin/spank/slurmd.c \
+	slurm-plugin/spank/spank_ml_quality.c \
+	slurm-plugin/spank/srun.c \
+	core/request/batch_split.c \
+	core/request/quality_request.c
+
+EXTRA_DIST += slurm-plugin/spank/spank_ml_quality.map
+
+if WITH_SPANK
+slurmlib_LTLIBRARIES += spank_ml_quality.la
+spank_ml_quality_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+spank_ml_quality_la_SOURCES = $(spank_sources)
+spank_ml_quality_la_LIBADD = libmlqtoken.la
+spank_ml_quality_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,lazy \
+	-Wl,--version-script=$(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
+spank_ml_quality_la_DEPENDENCIES = libmlqtoken.la $(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
+endif

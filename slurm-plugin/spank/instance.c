@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "slurm-plugin/spank/instance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Copies loaded from different paths share nothing but the environment. */
+#define MARK "_MLQ_SPANK_PID"
+
+static bool active;
+
+bool instance_claim(void)
+{
+	const char *mark = getenv(MARK);
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+	if (active || (mark && !strcmp(mark, pid)))
+		return false;
+	active = true;
+	setenv(MARK, pid, 1);
+	return true;
+}
+
+bool instance_is_active(void)
+{
+	return active;
+}
+
+void instance_hide(void)
+{
+	if (active)
+		unsetenv(MARK);
+}
+
+void instance_release(void)
+{
+	instance_hide();
+	active = false;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmstepd. What comes from the job (the option's value, its environment) is
+ * user-controlled and only copied within bounds after it was checked; what goes
+ * into the token comes from Slurm and plugstack.conf alone.
+ */
+#include <inttypes.h>
+#include <slurm/slurm.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/request/batch_split.h"
+#include "core/request/quality_request.h"
+#include "core/token/job_token.h"
+#include "slurm-plugin/spank/config.h"
+#include "slurm-plugin/spank/contexts.h"
+#include "slurm-plugin/spank/cores.h"
+#include "slurm-plugin/spank/option.h"
+
+/* Everything this plugin gives to a job. */
+static const char *const names[] = {
+	"MLQ_URL",	    "MLQ_TOKEN",      "MLQ_CLUSTER",
+	"MLQ_JOB",	    "MLQ_CORES",      "MLQ_GOAL",
+	"MLQ_GLOBAL_BATCH", "MLQ_BATCH_SIZE", "MLQ_BATCH_OFFSET",
+};
+
+/* The global batch to split over the tasks; 0 = none. */
+static uint64_t global_batch;
+
+static void _set(spank_t sp, const char *name, const char *value)
+{
+	if (spank_setenv(sp, name, value, 1) != ESPANK_SUCCESS)
+		slurm_error("ml_quality: cannot set %s", name);
+}
+
+static void _set_number(spank_t sp, const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	_set(sp, name, text);
+}
+
+static void _remove_all(spank_t sp)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		spank_unsetenv(sp, names[i]);
+}
+
+/* A job submitted from inside another one inherits that one's variables. */
+static bool _holds_other_jobs(spank_t sp, uint32_t job_id)
+{
+	char theirs[24], ours[24];
+	spank_err_t rc = spank_getenv(sp, "MLQ_JOB", theirs, sizeof(theirs));
+
+	if (rc == ESPANK_ENV_NOEXIST)
+		return false;
+	snprintf(ours, sizeof(ours), "%" PRIu32, job_id);
+	return rc != ESPANK_SUCCESS || strcmp(theirs, ours);
+}
+
+/*
+ * The option; else the twin, for jobs that no command of Slurm submitted
+ * (slurmrestd knows no options of plugins). False: not an ML job.
+ */
+static bool _find_request(spank_t sp, uint32_t job_id, mlq_request_t *request)
+{
+	char twin[MLQ_REQUEST_MAX], error[MLQ_REQUEST_ERROR_MAX];
+	const char *text = option_value();
+
+	if (!text) {
+		spank_err_t rc =
+			spank_getenv(sp, OPTION_TWIN, twin, sizeof(twin));
+
+		if (rc == ESPANK_ENV_NOEXIST)
+			return false;
+		if (rc != ESPANK_SUCCESS) {
+			slurm_error("ml_quality: JobId=%u " OPTION_TWIN
+				    ": cannot be read or is longer than %d "
+				    "bytes; taken for an ordinary job",
+				    job_id, MLQ_REQUEST_MAX - 1);
+			return false;
+		}
+		if (!twin[0])
+			return false;
+		text = twin;
+	}
+	if (mlq_request_parse(text, request, error, sizeof(error))) {
+		slurm_error("ml_quality: JobId=%u %s; taken for an ordinary "
+			    "job",
+			    job_id, error);
+		return false;
+	}
+	return !request->off;
+}
+
+static int _claims(spank_t sp, uint32_t job_id, const config_t *config,
+		   mlq_claims_t *claims)
+{
+	uid_t uid;
+
+	memset(claims, 0, sizeof(*claims));
+	claims->role = MLQ_ROLE_JOB;
+	claims->job_id = job_id;
+	if (spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return -1;
+	claims->uid = uid;
+	if (spank_get_item(sp, S_SLURM_RESTART_COUNT, &claims->restarts) !=
+	    ESPANK_SUCCESS)
+		claims->restarts = 0;
+	snprintf(claims->cluster, sizeof(claims->cluster), "%s",
+		 config->cluster);
+	claims->issued = (int64_t)time(NULL);
+	claims->expires =
+		claims->issued + (int64_t)config->token_days * 24 * 60 * 60;
+	return 0;
+}
+
+/* The key is in memory for this one call. */
+static int _mint(const mlq_claims_t *claims, const char *key_path, char *token,
+		 size_t token_size, char *error, size_t error_size)
+{
+	mlq_key_t key;
+	int rc;
+
+	rc = mlq_key_load(key_path, &key, error, error_size);
+	if (!rc)
+		rc = mlq_token_mint(claims, &key, token, token_size, error,
+				    error_size);
+	mlq_key_wipe(&key);
+	return rc;
+}
+
+static void _let_report(spank_t sp, uint32_t job_id, int ac, char **av)
+{
+	char token[MLQ_TOKEN_MAX], error[MLQ_TOKEN_ERROR_MAX];
+	mlq_claims_t claims;
+	config_t config;
+
+	if (config_parse(ac, av, &config, error, sizeof(error))) {
+		slurm_error("ml_quality: plugstack.conf: %s; JobId=%u cannot "
+			    "report",
+			    error, job_id);
+		return;
+	}
+	if (_claims(sp, job_id, &config, &claims)) {
+		slurm_error("ml_quality: JobId=%u has no user; it cannot "
+			    "report",
+			    job_id);
+		return;
+	}
+	if (_mint(&claims, config.key, token, sizeof(token), error,
+		  sizeof(error))) {
+		slurm_error("ml_quality: %s; JobId=%u cannot report", error,
+			    job_id);
+		return;
+	}
+	_set(sp, "MLQ_URL", config.url);
+	_set(sp, "MLQ_CLUSTER", config.cluster);
+	_set(sp, "MLQ_TOKEN", token);
+	memset(token, 0, sizeof(token));
+}
+
+static void _describe(spank_t sp, uint32_t job_id, const mlq_request_t *request)
+{
+	char cpus[4096];
+	uint32_t cores = 0;
+
+	_set_number(sp, "MLQ_JOB", job_id);
+	_set(sp, "MLQ_GOAL", request->goal == MLQ_GOAL_MAX ? "max" : "min");
+	if (spank_getenv(sp, "SLURM_JOB_CPUS_PER_NODE", cpus, sizeof(cpus)) ==
+	    ESPANK_SUCCESS)
+		cores = cores_sum(cpus);
+	if (cores)
+		_set_number(sp, "MLQ_CORES", cores);
+	if (request->batch)
+		_set_number(sp, "MLQ_GLOBAL_BATCH", request->batch);
+}
+
+void remote_post_opt(spank_t sp, int ac, char **av)
+{
+	uint32_t job_id, step_id;
+	mlq_request_t request;
+	bool ml;
+
+	global_batch = 0;
+	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
+	    step_id == SLURM_EXTERN_CONT)
+		return;
+
+	ml = _find_request(sp, job_id, &request);
+	if (ml || option_value() || _holds_other_jobs(sp, job_id))
+		_remove_all(sp);
+	spank_unsetenv(sp, OPTION_TWIN);
+	if (!ml)
+		return;
+	global_batch = request.batch;
+	_describe(sp, job_id, &request);
+	_let_report(sp, job_id, ac, av);
+}
+
+void remote_task_init(spank_t sp)
+{
+	uint32_t rank, ranks;
+	uint64_t size, offset;
+
+	if (!global_batch)
+		return;
+	if (spank_get_item(sp, S_TASK_GLOBAL_ID, &rank) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &ranks) !=
+		    ESPANK_SUCCESS ||
+	    mlq_batch_split(global_batch, ranks, rank, &size, &offset)) {
+		slurm_error("ml_quality: no rank to split the batch for");
+		return;
+	}
+	_set_number(sp, "MLQ_BATCH_SIZE", size);
+	_set_number(sp, "MLQ_BATCH_OFFSET", offset);
+}
