@@ -9,7 +9,8 @@
 #include "core/request/quality_request.h"
 
 static bool given;
-static char value[MLQ_REQUEST_MAX];
+/* One byte more than allowed: what was cut stays too long for the parser. */
+static char value[MLQ_REQUEST_MAX + 1];
 
 static int _option_cb(int val, const char *optarg, int remote)
 {
