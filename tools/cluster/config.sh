@@ -118,7 +118,7 @@ write_slurm_conf() {
 
 write_plugstack_conf() {
 	{
-		[ -z "$spank" ] || printf 'optional %s url=http://127.0.0.1:%s key=%s\n' "$spank" "$mlqd_port" "$cluster_dir/etc/mlq.key"
+		[ -z "$spank" ] || printf 'optional %s url=http://127.0.0.1:%s key=%s cluster=%s\n' "$spank" "$mlqd_port" "$cluster_dir/etc/mlq.key" "$cluster_name"
 	} >"$cluster_dir/etc/plugstack.conf"
 }
 
