@@ -84,18 +84,7 @@ void IterationTime::fit() {
     if (cost < best_cost) best = fit, best_cost = cost;
   }
   if (!std::isfinite(best.mean_square)) return;
-  work_ = best.x(0), alpha_ = best.x(1), gamma_ = best.x(2);
-}
-
-double IterationTime::rate(double cores) const {
-  if (!known() || !(cores > 0) || !std::isfinite(cores)) return 0;
-  const double seconds = alpha_ + work_ / cores + gamma_ * cores;
-  const double rate = 1 / seconds;
-  return std::isfinite(rate) ? rate : 0;
-}
-
-double IterationTime::useful_cores() const {
-  return gamma_ > 0 ? std::sqrt(work_ / gamma_) : std::numeric_limits<double>::infinity();
+  model_ = {best.x(1), best.x(0), best.x(2)};
 }
 
 }  // namespace mlq

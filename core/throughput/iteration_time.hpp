@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "core/throughput/rate_model.hpp"
+
 namespace mlq {
 
 /// t(c) = alpha + W/c + gamma*c; what the data cannot identify stays frozen at the linear model t = W/c
@@ -15,16 +17,11 @@ class IterationTime {
   /// `iterations` > 0 done in `seconds` > 0 on `cores` > 0; anything else is ignored.
   void observe(double cores, double iterations, double seconds);
   /// Iterations per second on `cores`; 0 while nothing was observed or for cores <= 0. Finite.
-  double rate(double cores) const;
+  double rate(double cores) const { return model_.rate(cores); }
   bool known() const { return used_ > 0; }
 
-  /// Size above which more cores make an iteration slower, sqrt(W/gamma); infinite while no such size was
-  /// measured.
-  double useful_cores() const;
-
-  double alpha() const { return alpha_; }  ///< seconds, the part that no core speeds up
-  double work() const { return work_; }    ///< core-seconds per iteration
-  double gamma() const { return gamma_; }  ///< seconds per core, the cost of coordination
+  /// What was learnt, size-free.
+  const RateModel& model() const { return model_; }
 
  private:
   /// What was seen on one size.
@@ -40,7 +37,7 @@ class IterationTime {
   std::array<Sample, 8> samples_{};
   std::size_t used_ = 0;
   unsigned clock_ = 0;
-  double alpha_ = 0, work_ = 0, gamma_ = 0;
+  RateModel model_;
 };
 
 }  // namespace mlq

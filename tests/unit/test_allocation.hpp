@@ -4,3 +4,4 @@
 #include <check.h>
 
 void add_ranking_tests(Suite* suite);
+void add_allocator_tests(Suite* suite);

@@ -28,7 +28,7 @@ START_TEST(nothing_known) {
   mlq::IterationTime model;
   ck_assert(!model.known());
   ck_assert_double_eq(model.rate(4), 0);
-  ck_assert(std::isinf(model.useful_cores()));
+  ck_assert(std::isinf(model.model().useful_cores()));
 }
 END_TEST
 
@@ -36,9 +36,9 @@ START_TEST(one_size_is_linear) {
   mlq::IterationTime model;
   feed(model, {0.5, 8, 0.01}, {4});
   const double work = 4 * Truth{0.5, 8, 0.01}.seconds(4);
-  ck_assert_double_eq_tol(model.work(), work, 1e-9);
-  ck_assert_double_eq(model.alpha(), 0);
-  ck_assert_double_eq(model.gamma(), 0);
+  ck_assert_double_eq_tol(model.model().work, work, 1e-9);
+  ck_assert_double_eq(model.model().alpha, 0);
+  ck_assert_double_eq(model.model().gamma, 0);
   ck_assert_double_eq_tol(model.rate(8), 8 / work, 1e-9);
 }
 END_TEST
@@ -46,9 +46,9 @@ END_TEST
 START_TEST(two_sizes_find_the_fixed_part) {
   mlq::IterationTime model;
   feed(model, {0.5, 8, 0}, {2, 16});
-  ck_assert_double_eq_tol(model.alpha(), 0.5, 1e-6);
-  ck_assert_double_eq_tol(model.work(), 8, 1e-6);
-  ck_assert_double_eq(model.gamma(), 0);
+  ck_assert_double_eq_tol(model.model().alpha, 0.5, 1e-6);
+  ck_assert_double_eq_tol(model.model().work, 8, 1e-6);
+  ck_assert_double_eq(model.model().gamma, 0);
 }
 END_TEST
 
@@ -56,10 +56,10 @@ START_TEST(three_sizes_find_everything) {
   const Truth truth{0.2, 10, 0.02};
   mlq::IterationTime model;
   feed(model, truth, {1, 4, 16, 64});
-  ck_assert_double_eq_tol(model.alpha(), truth.alpha, 1e-3);
-  ck_assert_double_eq_tol(model.work(), truth.work, 1e-2);
-  ck_assert_double_eq_tol(model.gamma(), truth.gamma, 1e-4);
-  ck_assert_double_eq_tol(model.useful_cores(), std::sqrt(10 / 0.02), 0.1);
+  ck_assert_double_eq_tol(model.model().alpha, truth.alpha, 1e-3);
+  ck_assert_double_eq_tol(model.model().work, truth.work, 1e-2);
+  ck_assert_double_eq_tol(model.model().gamma, truth.gamma, 1e-4);
+  ck_assert_double_eq_tol(model.model().useful_cores(), std::sqrt(10 / 0.02), 0.1);
   ck_assert_double_lt(model.rate(200), model.rate(22));
 }
 END_TEST
@@ -87,9 +87,9 @@ START_TEST(never_negative_parameters) {
   // Superlinear speed-up (caches): the best unbounded alpha would be negative.
   mlq::IterationTime model;
   for (double cores : {1.0, 2.0, 4.0, 8.0}) model.observe(cores, 10, 10 * 9 / std::pow(cores, 1.2));
-  ck_assert_double_ge(model.alpha(), 0);
-  ck_assert_double_ge(model.gamma(), 0);
-  ck_assert_double_gt(model.work(), 0);
+  ck_assert_double_ge(model.model().alpha, 0);
+  ck_assert_double_ge(model.model().gamma, 0);
+  ck_assert_double_gt(model.model().work, 0);
 }
 END_TEST
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is expected of a job, in the few numbers that a decision needs. Made when its fit changes, not per
+// decision.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace mlq {
+
+class LossCurve;
+class FamilyPrior;
+
+/// Gain against iterations ahead as a concave table on powers of two; 64 bytes.
+class GainTable {
+ public:
+  static constexpr std::size_t knots = 16;
+  static double knot(std::size_t i);  ///< iterations, 2^(i - 2)
+
+  GainTable() = default;
+  /// Takes `gain(iterations)` at the knots and keeps its concave hull; what is not finite counts as 0.
+  template <typename Gain>
+  explicit GainTable(const Gain& gain) {
+    std::array<double, knots> values;
+    for (std::size_t i = 0; i < knots; ++i) values[i] = gain(knot(i));
+    assign(values);
+  }
+  /// In [0, 1], concave and never decreasing; 0 at 0, constant beyond the last knot.
+  double operator()(double iterations) const;
+
+ private:
+  void assign(const std::array<double, knots>& values);
+  std::array<float, knots> values_{};
+};
+
+/// SLAQ's live forecast, as its authors had it: the last two losses continued as a geometric series,
+/// normalised by the largest drop so far, iteration time proportional to 1/cores (papers: SLAQ, sections
+/// 2, 3.3 and 4).
+class TwoPointForecast {
+ public:
+  /// Losses in the trainer's units, smaller is better; `core_seconds` that the iteration took. Bad values are
+  /// ignored.
+  void add(double loss, double core_seconds);
+  unsigned losses() const { return losses_; }
+  /// Loss drop over `seconds` on `cores`, in largest drops; negative when the loss rises; finite.
+  double gain(double cores, double seconds) const;
+  double work() const { return work_; }  ///< mean core-seconds of an iteration, 0 while unknown
+
+ private:
+  double now_ = 0, before_ = 0, largest_drop_ = 0;
+  double work_ = 0;
+  unsigned losses_ = 0;
+};
+
+struct Outlook {
+  bool known = false;    ///< false: nothing reported that a forecast could use, or the losses are not finite
+  double fraction = 0;   ///< of the reachable reduction, in [0, 1]
+  double to_target = 0;  ///< iterations until the target, > 0; 0: reached; infinite: no way there is seen
+  double to_end = 0;     ///< iterations until the job ends, > 0; infinite: not known
+  GainTable gain;
+};
+
+struct OutlookOptions {
+  double target_fraction =
+      0.95;               ///< of the reachable reduction; what a user wants soon (papers: SLAQ, section 1)
+  double iterations = 0;  ///< that the job says it will run; 0: it does not say
+  double expected_iterations = 0;  ///< of a job like this one, from earlier runs; 0: unknown
+  double fresh_to_target = 30;     ///< iterations to the target for a job that has not reported
+};
+
+/// From the job's own curve (already fitted) and `done` iterations. Never throws.
+Outlook outlook_of(const LossCurve& curve, double done, const OutlookOptions& options);
+
+/// Iterations left of a run of which `done` are done: as stated; else as expected while that is ahead; else
+/// as many again as were done (a run's age is the best guess of what is left when nothing else is known). >
+/// 0.
+double iterations_left(double done, const OutlookOptions& options);
+
+}  // namespace mlq
