@@ -21,5 +21,6 @@ include tests/unit/client.mk
 include tests/unit/cli.mk
 endif
 
+include tests/python/local.mk
 include tests/fuzz/local.mk
 include tests/bench/local.mk

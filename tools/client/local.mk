@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+include tools/client/python.mk
 lib_LTLIBRARIES += libmlq.la
 include_HEADERS += tools/client/mlq.h
 
@@ -25,6 +26,6 @@ nodist_pkgconfig_DATA = tools/client/mlq.pc
 CLEANFILES += tools/client/mlq.pc
 EXTRA_DIST += tools/client/mlq.pc.in tools/client/libmlq.map
 tools/client/mlq.pc: tools/client/mlq.pc.in Makefile
-	$(AM_V_GEN)$(MKDIR_P) tools/client && sed -e 's|@prefix@|$(prefix)|' -e 's|@exec_prefix@|$(exec_prefix)|' \
-		-e 's|@libdir@|$(libdir)|' -e 's|@includedir@|$(includedir)|' -e 's|@VERSION@|$(VERSION)|' \
+	$(AM_V_GEN)$(MKDIR_P) tools/client && sed -e 's|[@]prefix[@]|$(prefix)|' -e 's|[@]exec_prefix[@]|$(exec_prefix)|' \
+		-e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]includedir[@]|$(includedir)|' -e 's|[@]VERSION[@]|$(VERSION)|' \
 		$(srcdir)/tools/client/mlq.pc.in > $@
