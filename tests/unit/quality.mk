@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+check_PROGRAMS += test_quality
+test_quality_CPPFLAGS = $(unit_cppflags)
+test_quality_SOURCES = \
+	tests/unit/test_quality.cpp \
+	tests/unit/quality_curve.cpp \
+	tests/unit/quality_fit.cpp \
+	tests/unit/quality_history.cpp \
+	tests/unit/quality_suites.hpp
+test_quality_LDADD = $(unit_libs)
