@@ -22,9 +22,14 @@ class Base : public SizingPolicy {
   const Sizes& sizes() const final { return sizes_; }
 
  protected:
-  bool complete(const Exchanged& e) const { return e.seconds.size() == sizes_.size(); }
+  bool complete(const Exchanged& e) const {
+    return e.seconds.size() == sizes_.size() && (e.sizes.empty() || e.sizes.size() == sizes_.size());
+  }
+  std::uint64_t timed(const Exchanged& e, std::size_t i) const {
+    return e.sizes.empty() ? sizes_[i] : e.sizes[i];
+  }
   double speed(const Exchanged& e, std::size_t i) const {
-    return static_cast<double>(sizes_[i]) / e.seconds[i];
+    return static_cast<double>(timed(e, i)) / e.seconds[i];
   }
   static std::uint64_t cap(const Exchanged& e, std::size_t i) {
     return i < e.max_sizes.size() ? e.max_sizes[i] : UINT64_MAX;
@@ -145,9 +150,10 @@ class CpuBalance final : public Balanced {
     const auto equal = equal_split(options_.global_batch, options_.ranks);
     double longest = 0, longest_equal = 0;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (sizes_[i] > 0) predictors_[i]->observe(states_[i], speed(e, i));
+      if (timed(e, i) > 0) predictors_[i]->observe(states_[i], speed(e, i));
       longest = std::max(longest, e.seconds[i]);
-      if (sizes_[i] > 0) longest_equal = std::max(longest_equal, static_cast<double>(equal[i]) / speed(e, i));
+      if (timed(e, i) > 0)
+        longest_equal = std::max(longest_equal, static_cast<double>(equal[i]) / speed(e, i));
       if (i < e.states.size()) states_[i] = e.states[i];
       const double predicted = predictors_[i]->predict(states_[i]);
       if (!(predicted > 0)) return;
@@ -173,7 +179,7 @@ class GpuBalance final : public Balanced {
     double longest = 0, longest_equal = 0, noise = 0;
     const auto equal = equal_split(options_.global_batch, options_.ranks);
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      fits_[i].observe(sizes_[i], e.seconds[i]);
+      fits_[i].observe(timed(e, i), e.seconds[i]);
       if (!fits_[i].known()) return;
       models_[i] = fits_[i].fit();
       models_[i].min_size = options_.grain;

@@ -13,7 +13,8 @@ namespace mlq::balance {
 
 /// What every rank knows after the exchange at the end of an iteration; ranks in order, shapes (n).
 struct Exchanged {
-  std::span<const double> seconds;           ///< own work of the iteration just done, waiting excluded, > 0
+  std::span<const double> seconds;           ///< own work of an iteration, waiting excluded, > 0
+  std::span<const std::uint64_t> sizes;      ///< samples that took these seconds; empty = the present sizes
   std::span<const NodeState> states;         ///< as the next iteration starts
   std::span<const std::uint64_t> max_sizes;  ///< memory caps, empty = none
 };

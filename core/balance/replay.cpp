@@ -58,7 +58,7 @@ PolicyReplay replay_policy(const SpeedTrace& trace, std::string_view policy, con
     total_ideal +=
         static_cast<double>(options.global_batch) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
     const Sizes before = sizing->sizes();
-    sizing->next({seconds, states, {}});
+    sizing->next({.seconds = seconds, .sizes = {}, .states = states, .max_sizes = {}});
     result.changes += before != sizing->sizes();
   }
   result.mean_iteration = total / static_cast<double>(trace.speeds.size());

@@ -171,7 +171,7 @@ START_TEST(gpus_finish_together_within_12_iterations) {
       std::vector<double> seconds(8);
       for (std::size_t i = 0; i < 8; ++i)
         seconds[i] = truth[i].seconds(policy->sizes()[i]) * noise(random) * (random() % 50 == 0 ? 2 : 1);
-      policy->next({seconds, {}, {}});
+      policy->next({.seconds = seconds, .sizes = {}, .states = {}, .max_sizes = {}});
       ck_assert_uint_eq(sum(policy->sizes()), 4096);
     }
     within += makespan(policy->sizes(), truth) <= 1.03 * best;
@@ -188,7 +188,7 @@ START_TEST(memory_caps_are_never_exceeded) {
       std::vector<double> seconds(3);
       for (std::size_t i = 0; i < 3; ++i)
         seconds[i] = static_cast<double>(policy->sizes()[i]) / (100.0 * (i + 1));
-      policy->next({seconds, std::vector<NodeState>(3), caps});
+      policy->next({.seconds = seconds, .sizes = {}, .states = std::vector<NodeState>(3), .max_sizes = caps});
       for (std::size_t i = 0; i < 3; ++i) ck_assert_uint_le(policy->sizes()[i], caps[i]);
       ck_assert_uint_eq(sum(policy->sizes()), 900);
     }
@@ -204,7 +204,7 @@ START_TEST(every_policy_keeps_the_global_batch) {
     for (int k = 0; k < 200; ++k) {
       std::vector<double> seconds(7);
       for (auto& s : seconds) s = 0.01 + 1e-4 * (random() % 1000);
-      policy->next({seconds, std::vector<NodeState>(7), {}});
+      policy->next({.seconds = seconds, .sizes = {}, .states = std::vector<NodeState>(7), .max_sizes = {}});
       ck_assert_msg(sum(policy->sizes()) == 1001, "%s lost samples", std::string(name).c_str());
     }
   }
