@@ -23,8 +23,20 @@ static struct mlq_job nobody;
 /* One job a process. The lock is held while the process forks, and never for long. */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mlq_job *registered;
+static struct mlq_job *kept; /* of the parent before a fork, or of a process at its exit: others may
+				still use them */
 static unsigned references;
 static bool hooks_set, curl_ready;
+
+/* Under the lock. */
+static void keep_registered(void)
+{
+	if (registered) {
+		registered->kept = kept;
+		kept = registered;
+	}
+	registered = NULL;
+}
 
 static void before_fork(void)
 {
@@ -42,7 +54,7 @@ static void after_fork_child(void)
 {
 	if (registered)
 		atomic_store(&registered->active, false);
-	registered = NULL;
+	keep_registered();
 	references = 0;
 	pthread_mutex_unlock(&registry_lock);
 }
@@ -83,10 +95,10 @@ static void at_exit(void)
 
 	pthread_mutex_lock(&registry_lock);
 	job = registered;
-	registered = NULL;
+	keep_registered();
 	pthread_mutex_unlock(&registry_lock);
 	if (job)
-		stop_thread(job); /* memory stays: other threads may still report */
+		stop_thread(job);
 }
 
 static void free_job(struct mlq_job *job)

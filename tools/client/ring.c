@@ -2,8 +2,9 @@
 #include "tools/client/ring.h"
 
 #define MASK (MLQ_RING_SIZE - 1)
-#define PUSH_ATTEMPTS 64 /* bounds a producer that others keep overtaking while the ring is full   \
-			  */
+#define PUSH_ATTEMPTS                                                                              \
+	64 /* bounds a producer that others keep overtaking while the ring is full                 \
+	    */
 
 _Static_assert((MLQ_RING_SIZE & MASK) == 0, "the size of the ring is a power of two");
 

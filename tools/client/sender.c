@@ -306,26 +306,37 @@ static void run(sender_t *sender)
 /* What came after mlqd's last word counts as refused too. */
 static void give_up(sender_t *sender)
 {
-	atomic_store(&sender->job->active, false);
 	drain(sender);
 	if (sender->backlog.count)
 		refuse(sender, sender->backlog.count, 0);
 }
 
+static void clean_up(sender_t *sender)
+{
+	end_request(sender);
+	curl_easy_cleanup(sender->easy);
+	curl_slist_free_all(sender->headers);
+	mlq_backlog_free(&sender->backlog);
+	free(sender);
+}
+
 void *mlq_sender_main(void *context)
 {
 	struct mlq_job *job = context;
-	sender_t sender = {.job = job, .batch_limit = BATCH_MAX};
+	sender_t *sender = job->sender = calloc(1, sizeof(*sender));
 
-	memcpy(sender.random, job->stream, sizeof(sender.random));
-	if (set_up(&sender))
-		run(&sender);
-	end_request(&sender);
-	if (sender.gone || !sender.easy)
-		give_up(&sender);
-	curl_easy_cleanup(sender.easy);
-	curl_slist_free_all(sender.headers);
-	mlq_backlog_free(&sender.backlog);
+	if (sender) {
+		sender->job = job;
+		sender->batch_limit = BATCH_MAX;
+		memcpy(sender->random, job->stream, sizeof(sender->random));
+		if (set_up(sender))
+			run(sender);
+		if (sender->gone)
+			give_up(sender);
+		clean_up(sender);
+		job->sender = NULL;
+	}
+	atomic_store(&job->active, false);
 
 	pthread_mutex_lock(&job->lock);
 	job->finished = true;

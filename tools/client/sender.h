@@ -34,6 +34,9 @@ struct mlq_job {
 	pthread_cond_t progress; /* CLOCK_MONOTONIC */
 	bool finished;
 
+	void *sender;	      /* the thread's own; here so that a forked child still knows of it */
+	struct mlq_job *kept; /* the next of those that are never freed */
+
 	mlq_ring_t ring;
 };
 

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <cstdio>
+#include <exception>
+
+#include "mlq_build.h"
 #include "tools/mlq/commands.hpp"
 
 int main(int argc, char** argv) {
   CLI::App app{"mlq: what Slurm knows of your training jobs, and why it ranks them so"};
-  app.set_version_flag("--version", "mlq (slurm-ml-quality) 0.1.0");
+  app.set_version_flag("--version", "mlq (slurm-ml-quality) " PACKAGE_VERSION);
   app.require_subcommand(1);
   mlq::cli::Context context;
   mlq::cli::add_balance(app, context);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::fprintf(stderr, "mlq: error: %s\n", error.what());
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "mlq: error: %s\n", error.what());
+    return 1;
+  }
   return context.exit_code;
 }
