@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The SPANK plugin's arguments and lists. */
-#include <check.h>
-
 #include "slurm-plugin/spank/config.h"
 #include "slurm-plugin/spank/cores.h"
-
-TCase* spank_text_case(void);
+#include "tests/unit/spank_fixture.h"
 
 static const struct {
   char *arg, *error; /* NULL = accepted */
