@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `make fuzz` in a tree configured with CC=clang runs each target over its corpus and then for a while.
+# Built in a tree that is configured with clang.
 EXTRA_PROGRAMS += fuzz_request
 fuzz_request_SOURCES = tests/fuzz/fuzz_request.c core/request/quality_request.c core/request/batch_split.c
 fuzz_request_CFLAGS = $(AM_CFLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
