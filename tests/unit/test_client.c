@@ -14,10 +14,11 @@
 #include "tools/client/mlq.h"
 #include "tools/client/ring.h"
 
-#ifdef __SANITIZE_THREAD__ /* allows no new thread in the child of a process that has threads */
-static const bool thread_sanitizer = true;
+/* They allow no new thread in the child of a process that has threads, or no memory from the heap there. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+static const bool sanitizer = true;
 #else
-static const bool thread_sanitizer = false;
+static const bool sanitizer = false;
 #endif
 
 static report_server_t* server;
@@ -314,37 +315,57 @@ START_TEST(test_long_absence) {
 }
 END_TEST
 
-/* Exits within the bound; the alarm of the test's time-out is far behind. */
-START_TEST(test_exit_while_mlqd_is_silent) {
+/* The child is made before there is any thread, and is told the port when the server is there. */
+static pid_t fork_reporter(int reports, int* tell) {
+  int ends[2];
   uint16_t port;
-  int fd = silent_socket(&port), status;
-  pid_t child = fork();
+  pid_t child;
 
-  ck_assert_int_ge(fd, 0);
+  ck_assert_int_eq(pipe(ends), 0);
+  child = fork();
   if (child == 0) {
+    alarm(60);
+    close(ends[1]);
+    if (read(ends[0], &port, sizeof(port)) != sizeof(port)) _exit(1);
     use_port(port);
-    report_many(mlq_attach(), 0, 100);
-    alarm(8);
+    report_many(mlq_attach(), 0, reports);
     exit(7);
   }
+  close(ends[0]);
+  *tell = ends[1];
+  return child;
+}
+
+static void expect_exit(pid_t child, int tell, uint16_t port) {
+  int status;
+
+  ck_assert_int_eq(write(tell, &port, sizeof(port)), sizeof(port));
+  close(tell);
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert(WIFEXITED(status));
   ck_assert_int_eq(WEXITSTATUS(status), 7);
+}
+
+START_TEST(test_exit_while_mlqd_is_silent) {
+  int tell;
+  pid_t child = fork_reporter(100, &tell);
+  uint16_t port;
+  int fd = silent_socket(&port);
+
+  ck_assert_int_ge(fd, 0);
+  expect_exit(child, tell, port);
   close(fd);
 }
 END_TEST
 
 START_TEST(test_exit_flushes) {
-  pid_t child = fork();
-  int status;
+  int tell;
+  pid_t child = fork_reporter(5000, &tell);
 
-  if (child == 0) {
-    report_many(mlq_attach(), 0, 5000);
-    exit(0);
-  }
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert_int_eq(status, 0);
+  set_up();
+  expect_exit(child, tell, report_server_port(server));
   ck_assert_uint_eq(report_server_count(server), 5000);
+  tear_down();
 }
 END_TEST
 
@@ -464,6 +485,7 @@ END_TEST
 static Suite* make_suite(void) {
   Suite* suite = suite_create("client");
   TCase* tests = tcase_create("library");
+  TCase* forks = tcase_create("exit");
 
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_set_timeout(tests, 120);
@@ -480,10 +502,12 @@ static Suite* make_suite(void) {
   tcase_add_test(tests, test_refuses_everything_with_400);
   tcase_add_loop_test(tests, test_refused_for_good, 0, 2);
   tcase_add_test(tests, test_long_absence);
-  tcase_add_test(tests, test_fork);
-  if (!thread_sanitizer) {
-    tcase_add_test(tests, test_exit_while_mlqd_is_silent);
-    tcase_add_test(tests, test_exit_flushes);
+  tcase_add_test(forks, test_exit_while_mlqd_is_silent);
+  tcase_add_test(forks, test_exit_flushes);
+  tcase_set_timeout(forks, 120);
+  suite_add_tcase(suite, forks);
+  if (!sanitizer) {
+    tcase_add_test(tests, test_fork);
     tcase_add_test(tests, test_child_attaches_anew);
     tcase_add_test(tests, test_fork_among_reporting_threads);
   }
