@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/mlqd/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "mlq_build.h"
+
+namespace mlq::mlqd {
+namespace {
+
+void add_places(CLI::App& app, Options& o) {
+  app.add_option("--listen", o.listen, "ADDRESS:PORT where jobs report by TCP, or off")
+      ->capture_default_str();
+  app.add_option("--socket", o.socket, "Unix socket of the scheduler, admins and mlq")->capture_default_str();
+  app.add_option("--store", o.store, "SQLite file")->capture_default_str();
+  app.add_option("--key", o.key, "file with the site's key, as on every node")->capture_default_str();
+  app.add_option("--accept-key", o.accept_keys,
+                 "older key that is still accepted; may be given several times")
+      ->allow_extra_args(false);
+}
+
+void add_access(CLI::App& app, Options& o) {
+  app.add_option("--cluster", o.clusters, "take tokens of this cluster only; may be given several times")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--admin-user", o.admin_users,
+         "user, by name or uid, who may do by the socket what the scheduler may; may be given several times")
+      ->allow_extra_args(false);
+  app.add_flag("--public-status", o.public_status, "answer /v1/jobs by TCP to anybody");
+}
+
+void add_limits(CLI::App& app, Options& o) {
+  app.add_option("--keep-days", o.keep_days, "remove jobs that nobody wrote for this long")
+      ->check(CLI::Range(0.01, 36500.0))
+      ->capture_default_str();
+  app.add_option("--max-size", o.max_size, "of the store: above it the oldest ended jobs go; 4GB, 500MB, ...")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1} << 20, std::uint64_t{1} << 50))
+      ->default_str("4GB");
+  app.add_option("--rate", o.rate, "losses a second that one job may report")
+      ->check(CLI::Range(0.1, 1e9))
+      ->capture_default_str();
+  app.add_option("--burst", o.burst, "losses that one job may report at once")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--request-rate", o.request_rate, "requests a second of one job, user or address")
+      ->check(CLI::Range(0.1, 1e9))
+      ->capture_default_str();
+  app.add_option("--request-burst", o.request_burst, "requests that one of them may make at once")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
+  app.add_option("--max-body", o.max_body, "of a report")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{16} << 20))
+      ->default_str("1MB");
+  app.add_option("--connections", o.connections,
+                 "open connections by TCP; idle ones go when three quarters are used")
+      ->check(CLI::Range(16u, 1000000u))
+      ->capture_default_str();
+  app.add_option("--idle-timeout", o.idle_timeout, "seconds after which a silent connection is closed")
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str();
+  app.add_option("--threads", o.threads, "threads of each listener")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv, int& exit_code) {
+  Options options;
+  CLI::App app(
+      "mlqd takes in the losses that training jobs report and gives them to the scheduler and to mlq.",
+      "mlqd");
+  app.set_version_flag("--version", PACKAGE_VERSION);
+  app.set_config("--config", "", "file with these options, without the dashes: key = value");
+  app.allow_config_extras(false);
+  add_places(app, options);
+  add_access(app, options);
+  add_limits(app, options);
+  app.add_flag("--verbose", options.verbose, "log more");
+  app.add_option("--make-key", options.make_key, "write a new random key to this file, and end");
+  exit_code = -1;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    exit_code = app.exit(error) == 0 ? 0 : 2;
+  }
+  return options;
+}
+
+}  // namespace mlq::mlqd

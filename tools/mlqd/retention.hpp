@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Lets old entries go, in steps so small that no report waits long.
+#pragma once
+
+#include <cstdint>
+
+#include "tools/mlqd/store.hpp"
+
+namespace mlq::mlqd {
+
+struct RetentionLimits {
+  double keep_seconds = 90 * 86400.0;              ///< jobs nobody wrote for this long go
+  std::int64_t max_bytes = std::int64_t{4} << 30;  ///< of the store file
+  std::int64_t step_rows = 2000;                   ///< removed in one transaction
+};
+
+/// When the store is over its size, ended jobs go first, the longest untouched one first; when none is left,
+/// the curve of the job with the most points loses every other point of its older part.
+class Retention {
+ public:
+  Retention(Store& store, const RetentionLimits& limits) : store_(store), limits_(limits) {}
+
+  /// One transaction's work; true while there is more. Never inside another transaction.
+  bool step(double now);
+
+  std::uint64_t removed_points() const noexcept { return removed_; }
+
+ private:
+  std::int64_t used_bytes();
+  bool over_size();
+  bool step_age(double now);
+  bool step_size();
+  bool step_file();
+  void remove_from(std::int64_t entry);
+  std::int64_t thin(std::int64_t entry);
+
+  Store& store_;
+  RetentionLimits limits_;
+  bool shrinking_ = false;
+  std::int64_t thinned_entry_ = 0;
+  std::int64_t thin_cursor_ = 0;
+  std::uint64_t removed_ = 0;
+};
+
+}  // namespace mlq::mlqd

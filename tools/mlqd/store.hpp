@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The writing side of the store: who a report belongs to, what is new in it, what may go.
+// One thread. No clock: every `now` is seconds since the epoch. Throws SqliteError.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/wire/cycle.hpp"
+#include "core/wire/report.hpp"
+#include "tools/mlqd/sqlite.hpp"
+
+namespace mlq::mlqd {
+
+/// Clocks of two hosts may differ by this much, in seconds.
+inline constexpr std::int64_t kSkew = 300;
+
+/// Who reports, as its token says.
+struct Reporter {
+  std::string cluster;
+  std::uint32_t job_id = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t restarts = 0;
+  std::int64_t issued = 0;
+};
+
+struct Stored {
+  std::uint64_t stored = 0;
+  std::uint64_t dropped = 0;  ///< repeats
+};
+
+/// Holds `path`.lock as long as it lives, so that no second mlqd writes.
+class StoreLock {
+ public:
+  explicit StoreLock(const std::string& path);
+  ~StoreLock();
+  StoreLock(const StoreLock&) = delete;
+  StoreLock& operator=(const StoreLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+/// Finds and keeps the entries of jobs.
+class JobTable {
+ public:
+  explicit JobTable(Database& database);
+
+  /// The entry that a report belongs to; opens a provisional one when there is none.
+  std::int64_t for_report(const Reporter& reporter, double now);
+  void count_points(std::int64_t entry, std::int64_t added, double now);
+
+  /// Takes over what the scheduler says of a job: adopts a provisional entry, follows a requeue.
+  void update(const std::string& cluster, const wire::CycleJob& job, double now);
+
+ private:
+  std::int64_t find_for_cycle(const std::string& cluster, const wire::CycleJob& job);
+  void merge(std::int64_t provisional, std::int64_t entry);
+
+  Database& database_;
+  Statement newest_, provisional_, same_submit_, earlier_, open_, count_, change_, detail_, status_;
+  Statement move_points_, move_streams_, drop_streams_, drop_job_, add_counts_;
+};
+
+class Store {
+ public:
+  /// Opens, creates or migrates. std::runtime_error when another mlqd has it or its version is unknown.
+  explicit Store(const std::string& path);
+
+  void begin();
+  void commit();
+  void rollback() noexcept;
+
+  // Inside begin() and commit():
+  Stored add_report(const Reporter& reporter, const wire::Report& report, double now);
+  void add_cycle(const wire::Cycle& cycle, double now);
+
+  Database& database() noexcept { return database_; }
+  void save_next_seq();  ///< before points go: numbers are never given twice
+
+ private:
+  std::int64_t last_n(std::int64_t entry, const std::string& stream);
+  void limit_streams(std::int64_t entry);
+
+  StoreLock lock_;
+  Database database_;
+  std::optional<JobTable> jobs_;
+  std::optional<Statement> stream_get_, stream_put_, stream_count_, stream_trim_, point_put_, family_put_,
+      cycle_put_, seq_put_;
+  std::int64_t next_seq_ = 1;
+  std::int64_t committed_seq_ = 1;
+};
+
+}  // namespace mlq::mlqd
