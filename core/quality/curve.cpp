@@ -120,6 +120,9 @@ double LossCurve::best_loss() const {
 double LossCurve::last_iteration() const {
   return state_->history.last_iteration();
 }
+double LossCurve::spacing() const {
+  return 1 / state_->per_iteration;
+}
 double LossCurve::last_time() const {
   return state_->history.last_time();
 }

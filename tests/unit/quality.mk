@@ -4,7 +4,13 @@ test_quality_CPPFLAGS = $(unit_cppflags)
 test_quality_SOURCES = \
 	tests/unit/test_quality.cpp \
 	tests/unit/quality_curve.cpp \
+	tests/unit/quality_file.cpp \
 	tests/unit/quality_fit.cpp \
 	tests/unit/quality_history.cpp \
-	tests/unit/quality_suites.hpp
+	tests/unit/quality_suites.hpp \
+	tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp
 test_quality_LDADD = $(unit_libs)
+
+TESTS += tests/unit/mlq_fit.sh
+EXTRA_DIST += tests/unit/mlq_fit.sh tests/data/README.md
+EXTRA_DIST += $(srcdir)/tests/data/slaq-traces $(srcdir)/tests/data/loss-curves

@@ -7,3 +7,4 @@
 TCase* quality_history_case();
 TCase* quality_fit_case();
 TCase* quality_curve_case();
+TCase* quality_file_case();

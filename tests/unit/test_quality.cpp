@@ -10,6 +10,7 @@ int main() {
   suite_add_tcase(suite, quality_history_case());
   suite_add_tcase(suite, quality_fit_case());
   suite_add_tcase(suite, quality_curve_case());
+  suite_add_tcase(suite, quality_file_case());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);

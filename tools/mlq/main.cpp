@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   mlq::cli::Context context;
   mlq::cli::add_balance(app, context);
+  mlq::cli::add_fit(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

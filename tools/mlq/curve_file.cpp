@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/mlq/curve_file.hpp"
+
+#include <jansson.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace mlq::cli {
+namespace {
+
+using Names = std::vector<std::string_view>;
+const Names kStepNames{"step", "iteration", "iter", "global_step", "_step", "epoch"};
+const Names kLossNames{"loss",          "train_loss", "train/loss",
+                       "training_loss", "total_loss", "train_loss_step",
+                       "eval_loss",     "val_loss",   "val/loss"};
+constexpr std::size_t kLargestFile = std::size_t{1} << 28;  // 256 MiB
+
+std::string_view trimmed(std::string_view s) {
+  const auto first = s.find_first_not_of(" \t\r\n");
+  return first == std::string_view::npos ? std::string_view{}
+                                         : s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string quoted(std::string_view s) {
+  std::string out = "'";
+  for (const char c : s.substr(0, 40)) out += std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
+  return out + (s.size() > 40 ? "...'" : "'");
+}
+
+std::string joined(const Names& names) {
+  std::string out;
+  for (const auto name : names) out += (out.empty() ? "" : ", ") + std::string(name.substr(0, 40));
+  return out.size() > 300 ? out.substr(0, 300) + "..." : out;
+}
+
+// NaN for the spellings of "no number"; nothing for text that is not a number at all.
+std::optional<double> number(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end == text.data() + text.size()) {
+    if (error == std::errc{}) return value;
+    if (error == std::errc::result_out_of_range) return std::strtod(std::string(text).c_str(), nullptr);
+  }
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const auto none : {"null", "none", "na", "n/a", "-", "<na>"})
+    if (lower == none) return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw CurveFileError(std::string("cannot be opened: ") + std::strerror(errno));
+  std::string text;
+  std::array<char, 65536> block;
+  while (in.read(block.data(), block.size()) || in.gcount() > 0) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > kLargestFile) throw CurveFileError("is larger than 256 MiB");
+  }
+  if (in.bad() || (!in.eof() && in.fail()))
+    throw CurveFileError(std::string("cannot be read: ") + std::strerror(errno));
+  if (trimmed(text).empty()) throw CurveFileError("is empty");
+  if (text.find('\0') != std::string::npos) throw CurveFileError("is not text");
+  return text;
+}
+
+// --- CSV -------------------------------------------------------------------
+
+char delimiter_of(std::string_view header) {
+  char best = ',';
+  for (const char c : {'\t', ';'})
+    if (std::count(header.begin(), header.end(), c) > std::count(header.begin(), header.end(), best))
+      best = c;
+  return best;
+}
+
+// Cells without surrounding blanks and quotes.
+std::vector<std::string_view> cells_of(std::string_view line, char delimiter) {
+  std::vector<std::string_view> cells;
+  std::size_t from = 0;
+  bool inside = false;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') inside = !inside;
+    if (i < line.size() && (line[i] != delimiter || inside)) continue;
+    std::string_view cell = trimmed(line.substr(from, i - from));
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"')
+      cell = trimmed(cell.substr(1, cell.size() - 2));
+    cells.push_back(cell);
+    from = i + 1;
+  }
+  return cells;
+}
+
+// The column's place; nothing when no name was asked for and none of the usual ones is there.
+std::optional<std::size_t> column(const Names& header, const std::string& asked, const Names& usual,
+                                  const char* what) {
+  const auto place = [&](std::string_view name) -> std::optional<std::size_t> {
+    const auto at = std::find(header.begin(), header.end(), name);
+    return at == header.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - header.begin()));
+  };
+  if (!asked.empty()) {
+    if (const auto at = place(asked)) return at;
+    throw CurveFileError(std::string("has no ") + what + " column " + quoted(asked) +
+                         "; columns: " + joined(header));
+  }
+  for (const auto name : usual)
+    if (const auto at = place(name)) return at;
+  return std::nullopt;
+}
+
+double cell_number(std::string_view cell, const char* what, std::size_t line) {
+  if (const auto value = number(cell)) return *value;
+  throw CurveFileError("line " + std::to_string(line) + ": " + what + " " + quoted(cell) +
+                       " is not a number");
+}
+
+std::vector<CurveRow> read_csv(std::string_view text, const CurveColumns& columns) {
+  std::vector<CurveRow> rows;
+  Names header;
+  std::optional<std::size_t> step, loss;
+  char delimiter = ',';
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line_number;
+    if (line.empty() || line.front() == '#') continue;
+    if (header.empty()) {
+      delimiter = delimiter_of(line);
+      header = cells_of(line, delimiter);
+      step = column(header, columns.step, kStepNames, "step");
+      loss = column(header, columns.loss, kLossNames, "loss");
+      if (!loss) throw CurveFileError("has no loss column; name one of these with --loss: " + joined(header));
+      continue;
+    }
+    const auto cells = cells_of(line, delimiter);
+    if (cells == header) continue;  // a log that was appended to repeats it
+    if (*loss >= cells.size() || cells[*loss].empty()) continue;
+    CurveRow row{static_cast<double>(rows.size()), cell_number(cells[*loss], "loss", line_number)};
+    if (step && (*step >= cells.size() || cells[*step].empty()))
+      throw CurveFileError("line " + std::to_string(line_number) + ": a loss without a step");
+    if (step) row.step = cell_number(cells[*step], "step", line_number);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// --- JSON ------------------------------------------------------------------
+
+struct JsonFree {
+  void operator()(json_t* value) const { json_decref(value); }
+};
+using Json = std::unique_ptr<json_t, JsonFree>;
+
+Json parse(std::string_view text, json_error_t& error) {
+  return Json(json_loadb(text.data(), text.size(), JSON_ALLOW_NUL, &error));
+}
+
+// Python writes NaN and Infinity bare, which JSON does not know: they become null, outside strings only.
+std::string without_bare_nan(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inside && c == '\\' && i + 1 < text.size()) {
+      out += c;
+      out += text[++i];
+      continue;
+    }
+    if (c == '"') inside = !inside;
+    bool replaced = false;
+    for (const std::string_view word : {"NaN", "-Infinity", "Infinity"})
+      if (!inside && !replaced && text.substr(i, word.size()) == word) {
+        out += "null";
+        i += word.size() - 1;
+        replaced = true;
+      }
+    if (!replaced) out += c;
+  }
+  return out;
+}
+
+// The asked key, or the first usual one that any entry has: one key for the whole file.
+std::string key_of(const std::vector<const json_t*>& entries, const std::string& asked, const Names& usual) {
+  if (!asked.empty()) return asked;
+  for (const auto name : usual)
+    for (const json_t* entry : entries)
+      if (json_object_get(entry, std::string(name).c_str()) != nullptr) return std::string(name);
+  return {};
+}
+
+double json_value(const json_t* value, const char* what, std::size_t entry) {
+  if (json_is_number(value)) return json_number_value(value);
+  if (json_is_null(value)) return std::numeric_limits<double>::quiet_NaN();
+  if (json_is_string(value))
+    if (const auto parsed = number(trimmed(json_string_value(value)))) return *parsed;
+  throw CurveFileError("entry " + std::to_string(entry) + ": " + what + " is not a number");
+}
+
+// Entries without a loss (evaluations, summaries) are no rows.
+std::vector<CurveRow> rows_of(const std::vector<const json_t*>& entries, const CurveColumns& columns) {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (!json_is_object(entries[i]))
+      throw CurveFileError("entry " + std::to_string(i + 1) + " is not an object");
+  const std::string loss_key = key_of(entries, columns.loss, kLossNames);
+  const std::string step_key = key_of(entries, columns.step, kStepNames);
+  std::vector<CurveRow> rows;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const json_t* loss = json_object_get(entries[i], loss_key.c_str());
+    if (loss == nullptr) continue;
+    const json_t* step = json_object_get(entries[i], step_key.c_str());
+    if (step == nullptr && !step_key.empty())
+      throw CurveFileError("entry " + std::to_string(i + 1) + " has a loss but no step " + quoted(step_key));
+    rows.push_back({step == nullptr ? static_cast<double>(rows.size()) : json_value(step, "step", i + 1),
+                    json_value(loss, "loss", i + 1)});
+  }
+  return rows;
+}
+
+std::vector<CurveRow> read_json_lines(std::string_view text, const CurveColumns& columns) {
+  std::vector<Json> lines;
+  std::size_t line_number = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trimmed(text.substr(0, end));
+    const bool last = end >= text.size();
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++line_number;
+    if (line.empty()) continue;
+    json_error_t error;
+    Json entry = parse(line, error);
+    if (!entry && last && !lines.empty()) break;  // a line that is still being written
+    if (!entry) throw CurveFileError("line " + std::to_string(line_number) + " is not JSON: " + error.text);
+    lines.push_back(std::move(entry));
+  }
+  std::vector<const json_t*> entries;
+  for (const Json& line : lines) entries.push_back(line.get());
+  return rows_of(entries, columns);
+}
+
+std::vector<CurveRow> read_json(std::string_view raw, const CurveColumns& columns) {
+  const std::string text = without_bare_nan(raw);
+  json_error_t error;
+  const Json whole = parse(text, error);
+  if (!whole) {
+    const std::string_view first = trimmed(std::string_view(text).substr(0, text.find('\n')));
+    json_error_t ignored;
+    if (first.front() == '{' && parse(first, ignored)) return read_json_lines(text, columns);
+    throw CurveFileError("line " + std::to_string(error.line) + " is not JSON: " + error.text);
+  }
+  const json_t* list =
+      json_is_object(whole.get()) ? json_object_get(whole.get(), "log_history") : whole.get();
+  if (list == nullptr) return rows_of({whole.get()}, columns);  // a single line of JSON lines
+  if (!json_is_array(list)) throw CurveFileError("log_history is not a list");
+  std::vector<const json_t*> entries;
+  for (std::size_t i = 0; i < json_array_size(list); ++i) entries.push_back(json_array_get(list, i));
+  return rows_of(entries, columns);
+}
+
+}  // namespace
+
+std::vector<CurveRow> read_curve(const std::string& path, const CurveColumns& columns) {
+  const std::string text = contents(path);
+  std::string_view body = text;
+  if (body.substr(0, 3) == "\xEF\xBB\xBF") body.remove_prefix(3);
+  const char first = trimmed(body).empty() ? ' ' : trimmed(body).front();
+  const bool json = first == '{' || first == '[';
+  std::vector<CurveRow> rows = json ? read_json(body, columns) : read_csv(body, columns);
+  if (rows.empty())
+    throw CurveFileError(columns.loss.empty() ? "has no losses"
+                                              : "has no losses named " + quoted(columns.loss));
+  return rows;
+}
+
+}  // namespace mlq::cli
