@@ -24,3 +24,7 @@ endif
 include tests/python/local.mk
 include tests/fuzz/local.mk
 include tests/bench/local.mk
+
+print-check-programs:
+	@echo $(check_PROGRAMS)
+.PHONY: print-check-programs
