@@ -53,7 +53,7 @@ start_mlqd() {
 	rm -f "$cluster_dir/mlqd/mlqd.sock"
 	spawn mlqd setpriv --reuid slurm --regid "$(id -g slurm)" --init-groups "$mlqd" \
 		--socket "$cluster_dir/mlqd/mlqd.sock" --listen "127.0.0.1:$mlqd_port" \
-		--database "$cluster_dir/mlqd/mlqd.db" --key-file "$cluster_dir/etc/mlq.key" || return 1
+		--store "$cluster_dir/mlqd/mlqd.db" --key "$cluster_dir/etc/mlq.key" --cluster "$cluster_name" || return 1
 	wait_for 10 "mlqd listens" mlqd socket_works "$cluster_dir/mlqd/mlqd.sock"
 }
 
