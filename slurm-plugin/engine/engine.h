@@ -2,8 +2,9 @@
 /*
  * The engine behind one C header: snapshot in, decisions out.
  *
- * No function throws, exits or takes a Slurm lock. mlq_engine_pull() and mlq_engine_push() talk to mlqd and may
- * take up to the configured time-out each: never call them with a lock held. One thread at a time per engine.
+ * No function throws, exits or takes a Slurm lock. mlq_engine_pull() and mlq_engine_push() talk to mlqd; the two
+ * of a cycle together wait at most the configured time-out: never call them with a lock held. One thread at a
+ * time per engine. After three caught exceptions an engine is passive: every call returns -1 at once.
  */
 #ifndef MLQ_ENGINE_H
 #define MLQ_ENGINE_H
@@ -32,7 +33,7 @@ typedef struct {
 	uint32_t horizon_s;       /* mlq_horizon, 1..86400, default 60 */
 	uint32_t timeout_ms;      /* mlq_timeout, 10..60000, default 1000 */
 	char url[256];            /* mlq_url=unix:/path|http://host:port|https://..., default unix:/run/mlqd/mlqd.sock */
-	char key_file[256];       /* mlq_key, needed only with an http URL */
+	char key_file[256];       /* mlq_key=/path, needed only with an http URL */
 } mlq_config_t;
 
 /* Exact tokens; a wrong value or an unknown mlq_ key is one log line and the default, never a failure. */
@@ -49,10 +50,12 @@ typedef struct {
 	int64_t submit_time;
 	int64_t start_time;         /* 0 = not started */
 	int64_t end_time;           /* 0 = not ended */
+	int64_t suspended_s;        /* seconds of suspension since the start */
 	mlq_job_state_t state;
 	uint32_t cores;             /* allocated, or the least it will get when it starts */
 	uint32_t nodes;
-	bool rankable;              /* pending, not held, priority not set by an admin */
+	bool rankable;              /* pending, and its priority is Slurm's to compute */
+	const char *not_ranked;     /* why it is not rankable though pending, e.g. "held"; static storage */
 	uint32_t site_factor;       /* as it is now, without NICE_OFFSET, 0 if none */
 	const char *user;
 	const char *account;
@@ -64,6 +67,7 @@ typedef struct {
 } mlq_job_snapshot_t;
 
 typedef struct {
+	size_t index;               /* of the job in the snapshot */
 	uint32_t job_id;
 	uint32_t restarts;
 	int64_t submit_time;
@@ -86,10 +90,16 @@ mlq_engine_t *mlq_engine_create(const char *cluster, const mlq_config_t *config,
 void mlq_engine_configure(mlq_engine_t *engine, const mlq_config_t *config);
 void mlq_engine_destroy(mlq_engine_t *engine);
 
+/* True once three exceptions were caught: nothing will come from this engine any more. */
+bool mlq_engine_passive(const mlq_engine_t *engine);
+
 /* Takes what was reported since the last call. 0, or -1 when mlqd did not answer in time (the last data stay). */
 int mlq_engine_pull(mlq_engine_t *engine, double now);
 
-/* Ranks. decisions belong to the engine and stay valid until the next call. 0, or -1 with no decisions. */
+/*
+ * Ranks. decisions belong to the engine and stay valid until the next call. 0, or -1 with no decisions.
+ * In mode dry-run and off the only decisions are those that put back to 0 what an active engine had set.
+ */
 int mlq_engine_decide(mlq_engine_t *engine, double now, const mlq_job_snapshot_t *jobs, size_t count,
 		      const mlq_decision_t **decisions, size_t *decision_count);
 

@@ -1,1 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The engine: C++ behind engine.h, no Slurm header in it. The shims link it in.
+noinst_LTLIBRARIES += libmlqengine.la
+
+libmlqengine_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS) $(JWT_CFLAGS)
+libmlqengine_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=hidden
+libmlqengine_la_LIBADD = libmlqcore.la libmlqtoken.la $(CURL_LIBS) $(JANSSON_LIBS)
+libmlqengine_la_SOURCES = \
+	slurm-plugin/engine/admin_comment.cpp slurm-plugin/engine/admin_comment.hpp \
+	slurm-plugin/engine/config.cpp \
+	slurm-plugin/engine/cycle_message.cpp slurm-plugin/engine/cycle_message.hpp \
+	slurm-plugin/engine/decide.cpp \
+	slurm-plugin/engine/engine.cpp slurm-plugin/engine/engine.hpp slurm-plugin/engine/engine.h \
+	slurm-plugin/engine/families.cpp slurm-plugin/engine/families.hpp \
+	slurm-plugin/engine/gain_meter.cpp slurm-plugin/engine/gain_meter.hpp \
+	slurm-plugin/engine/guard.hpp \
+	slurm-plugin/engine/http_client.cpp slurm-plugin/engine/http_client.hpp \
+	slurm-plugin/engine/inbox.cpp slurm-plugin/engine/inbox.hpp \
+	slurm-plugin/engine/job.cpp slurm-plugin/engine/job.hpp \
+	slurm-plugin/engine/log.hpp \
+	slurm-plugin/engine/messages.cpp \
+	slurm-plugin/engine/mlqd_client.cpp slurm-plugin/engine/mlqd_client.hpp \
+	slurm-plugin/engine/pull.cpp \
+	slurm-plugin/engine/push.cpp \
+	slurm-plugin/engine/user_names.cpp slurm-plugin/engine/user_names.hpp

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What mlqd is told of a cycle (doc/protocol.md, POST /v1/cycle).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/wire/wire.hpp"
+#include "slurm-plugin/engine/job.hpp"
+#include "slurm-plugin/engine/mlqd_client.hpp"
+
+namespace mlq::engine {
+
+struct CycleHeader {
+  std::string cluster;
+  double time = 0;
+  const mlq_config_t* config = nullptr;
+  const mlq_cycle_stats_t* stats = nullptr;  ///< may be null
+  double pull_ms = 0, decide_ms = 0;
+};
+
+/// One job of the message; `ended_unknown` says that Slurm has no such job any more.
+wire::Json job_message(const Job& job, double now, double horizon_s, bool ended_unknown);
+wire::Json orphan_message(std::uint32_t job_id, std::int64_t submit);
+
+/// Print of what of a job is worth telling again: equal prints need no new message.
+std::size_t print_of(const Job& job);
+
+/// The body; takes the messages over.
+std::string cycle_message(const CycleHeader& header, std::vector<wire::Json> jobs,
+                          const std::vector<FamilyRecord>& families);
+
+/// One sentence: why this rank.
+std::string reason_of(const Job& job, double horizon_s);
+
+}  // namespace mlq::engine

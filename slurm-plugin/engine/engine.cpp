@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The C face of the engine: every call goes through Guard, no exception leaves.
+#include "slurm-plugin/engine/engine.hpp"
+
+#include <curl/curl.h>
+
+#include "slurm-plugin/engine/guard.hpp"
+
+namespace mlq::engine {
+
+Engine::Engine(std::string cluster, const mlq_config_t& config, Log log)
+    : cluster_(std::move(cluster)), config_(config), log_(log), client_(cluster_, log) {
+  client_.configure(config_);
+}
+
+void Engine::configure(const mlq_config_t& config) {
+  config_ = config;
+  client_.configure(config_);
+}
+
+}  // namespace mlq::engine
+
+struct mlq_engine {
+  mlq_engine(const char* cluster, const mlq_config_t& config, mlq::engine::Log log)
+      : guard(log), engine(cluster, config, log) {}
+
+  mlq::engine::Guard guard;
+  mlq::engine::Engine engine;
+};
+
+extern "C" {
+
+mlq_engine_t* mlq_engine_create(const char* cluster, const mlq_config_t* config, mlq_log_fn log) {
+  using namespace mlq::engine;
+  mlq_engine_t* engine = nullptr;
+  Guard guard{Log(log)};
+  guard.run("start", [&] {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) throw std::runtime_error("libcurl does not start");
+    engine = new mlq_engine(cluster, *config, Log(log));
+    return 0;
+  });
+  return engine;
+}
+
+void mlq_engine_configure(mlq_engine_t* engine, const mlq_config_t* config) {
+  engine->guard.run("configure", [&] {
+    engine->engine.configure(*config);
+    return 0;
+  });
+}
+
+/* libcurl stays initialised: other plugins of slurmctld may use it. */
+void mlq_engine_destroy(mlq_engine_t* engine) {
+  delete engine;
+}
+
+bool mlq_engine_passive(const mlq_engine_t* engine) {
+  return engine->guard.passive();
+}
+
+int mlq_engine_pull(mlq_engine_t* engine, double now) {
+  return engine->guard.run("pull", [&] { return engine->engine.pull(now); });
+}
+
+int mlq_engine_decide(mlq_engine_t* engine, double now, const mlq_job_snapshot_t* jobs, size_t count,
+                      const mlq_decision_t** decisions, size_t* decision_count) {
+  *decisions = nullptr;
+  *decision_count = 0;
+  return engine->guard.run("decide", [&] {
+    const int rc = engine->engine.decide(now, jobs, count);
+    *decisions = engine->engine.decisions().data();
+    *decision_count = engine->engine.decisions().size();
+    return rc;
+  });
+}
+
+int mlq_engine_push(mlq_engine_t* engine, double now, const mlq_cycle_stats_t* stats) {
+  return engine->guard.run("push", [&] { return engine->engine.push(now, stats); });
+}
+
+}  // extern "C"

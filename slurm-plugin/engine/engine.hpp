@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The cycle: points in, jobs in, ranks out. engine.cpp wraps it for C.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "slurm-plugin/engine/cycle_message.hpp"
+#include "slurm-plugin/engine/families.hpp"
+#include "slurm-plugin/engine/inbox.hpp"
+#include "slurm-plugin/engine/job.hpp"
+#include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/user_names.hpp"
+
+namespace mlq::engine {
+
+class Engine {
+ public:
+  Engine(std::string cluster, const mlq_config_t& config, Log log);
+
+  void configure(const mlq_config_t& config);
+  int pull(double now);
+  int decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count);
+  int push(double now, const mlq_cycle_stats_t* stats);
+
+  const std::vector<mlq_decision_t>& decisions() const { return decisions_; }
+
+ private:
+  struct Seen {
+    const mlq_job_snapshot_t* snapshot;
+    Job* job;
+  };
+
+  bool pull_pages(double now);
+  bool take_page(const PointsPage& page, double now);
+  void forget_store();
+
+  void see(double now, const mlq_job_snapshot_t* jobs, std::size_t count);
+  Job* entry_for(const mlq_job_snapshot_t& snapshot, double now);
+  void drain(double now);
+  void fit(double now);
+  void expect(double now);
+  void rank(bool trusted);
+  void rank_state(mlq_job_state_t state, bool trusted);
+  void learn();
+  bool holding(double now) const;
+  bool stale(double now) const;
+
+  void decide_job(double now, std::size_t index, const Seen& seen);
+  bool wants_site(const Seen& seen, std::uint32_t& site) const;
+  bool comment_due(const Job& job, double now) const;
+  void forget_gone(double now);
+
+  std::vector<Job*> jobs_to_push(double now);
+  bool push_chunk(const CycleHeader& header, std::span<Job* const> jobs, std::vector<wire::Json> orphans);
+  std::vector<wire::Json> orphans(double now);
+
+  std::string cluster_;
+  mlq_config_t config_;
+  Log log_;
+  MlqdClient client_;
+  UserNames users_;
+  Families families_;
+  Inbox inbox_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Job>> jobs_;
+  std::vector<Seen> seen_;
+  std::vector<mlq_decision_t> decisions_;
+  std::deque<std::string> comments_;
+
+  std::string epoch_;
+  std::uint64_t after_ = 0;
+  bool families_known_ = false;
+  bool caught_up_ = false;  ///< every point that mlqd had was taken
+  bool pulled_ = false;     ///< in this cycle
+  bool was_stale_ = false;
+  bool reconciled_ = false;          ///< mlqd was asked once for jobs that Slurm no longer has
+  std::optional<double> began_;      ///< time of the first decision
+  std::optional<double> last_pull_;  ///< time of the last pull that came through
+  double pull_ms_ = 0, decide_ms_ = 0;
+};
+
+}  // namespace mlq::engine
