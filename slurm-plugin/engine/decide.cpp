@@ -43,6 +43,7 @@ int Engine::decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count
   for (std::size_t i = 0; i < seen_.size(); i++) {
     if (seen_[i].job != nullptr) decide_job(now, i, seen_[i]);
   }
+  if (config_.mode == MLQ_MODE_DRY_RUN) say_dry_run();
   learn();
   forget_gone(now);
   decide_ms_ = milliseconds_since(began);
@@ -214,6 +215,23 @@ void Engine::decide_job(double now, std::size_t index, const Seen& seen) {
     }
   }
   if (decision.set_site_factor || decision.admin_comment != nullptr) decisions_.push_back(decision);
+}
+
+/// Says what an active engine would do, when it would do something new.
+void Engine::say_dry_run() {
+  constexpr int lines_per_cycle = 20;
+  int lines = 0;
+  for (const Seen& seen : seen_) {
+    if (seen.job == nullptr || seen.job->standing.rank == 0 || seen.job->seen().state != MLQ_JOB_PENDING)
+      continue;
+    Job& job = *seen.job;
+    const std::uint32_t site = job.standing.site_factor, said = job.dry_run_site;
+    if (std::max(site, said) - std::min(site, said) <= dead_band(config_.weight)) continue;
+    if (lines++ >= lines_per_cycle) return;
+    job.dry_run_site = site;
+    log_.line(MLQ_LOG_INFO, "dry-run: job=%u site_factor=%u rank=%u ranked=%u", job.seen().job_id, site,
+              job.standing.rank, job.standing.ranked);
+  }
 }
 
 void Engine::learn() {

@@ -54,6 +54,10 @@ void mlq_engine_destroy(mlq_engine_t* engine) {
   delete engine;
 }
 
+void mlq_engine_stop(mlq_engine_t* engine) {
+  engine->engine.stop();
+}
+
 bool mlq_engine_passive(const mlq_engine_t* engine) {
   return engine->guard.passive();
 }

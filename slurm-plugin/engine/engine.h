@@ -90,6 +90,9 @@ mlq_engine_t *mlq_engine_create(const char *cluster, const mlq_config_t *config,
 void mlq_engine_configure(mlq_engine_t *engine, const mlq_config_t *config);
 void mlq_engine_destroy(mlq_engine_t *engine);
 
+/* From any thread: the request under way and later ones end within a second, without a result. */
+void mlq_engine_stop(mlq_engine_t *engine);
+
 /* True once three exceptions were caught: nothing will come from this engine any more. */
 bool mlq_engine_passive(const mlq_engine_t *engine);
 

@@ -24,6 +24,8 @@ class Engine {
   Engine(std::string cluster, const mlq_config_t& config, Log log);
 
   void configure(const mlq_config_t& config);
+  /// From any thread.
+  void stop() noexcept { client_.stop(); }
   int pull(double now);
   int decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count);
   int push(double now, const mlq_cycle_stats_t* stats);
@@ -47,6 +49,7 @@ class Engine {
   void expect(double now);
   void rank(bool trusted);
   void rank_state(mlq_job_state_t state, bool trusted);
+  void say_dry_run();
   void learn();
   bool holding(double now) const;
   bool stale(double now) const;

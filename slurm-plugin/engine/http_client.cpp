@@ -48,6 +48,10 @@ std::size_t HttpClient::receive(char* data, std::size_t size, std::size_t count,
   return bytes;
 }
 
+int HttpClient::progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept {
+  return static_cast<HttpClient*>(self)->stopped_ ? 1 : 0;
+}
+
 void HttpClient::prepare(const std::string& target, std::chrono::milliseconds limit, Reply& reply) {
   CURL* curl = handle_.get();
   curl_easy_reset(curl);  // keeps the connection
@@ -62,6 +66,9 @@ void HttpClient::prepare(const std::string& target, std::chrono::milliseconds li
   curl_easy_setopt(curl, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
   curl_easy_setopt(curl, CURLOPT_MAXCONNECTS, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &HttpClient::progress);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &HttpClient::receive);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply);
 }
@@ -69,8 +76,8 @@ void HttpClient::prepare(const std::string& target, std::chrono::milliseconds li
 Reply HttpClient::request(const std::string& target, const std::string& bearer, const std::string* json,
                           std::chrono::milliseconds limit) {
   Reply reply;
-  if (limit.count() < 1) {
-    reply.error = "no time left in this cycle";
+  if (limit.count() < 1 || stopped_) {
+    reply.error = stopped_ ? "stopped" : "no time left in this cycle";
     return reply;
   }
   prepare(target, limit, reply);

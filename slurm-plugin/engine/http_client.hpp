@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -34,6 +35,9 @@ class HttpClient {
   Reply request(const std::string& target, const std::string& bearer, const std::string* json,
                 std::chrono::milliseconds limit);
 
+  /// From any thread: the request under way and all later ones fail within a second.
+  void stop() noexcept { stopped_ = true; }
+
   /// Percent-encodes a query value.
   std::string escape(const std::string& value) const;
 
@@ -42,11 +46,13 @@ class HttpClient {
     void operator()(CURL* handle) const noexcept { curl_easy_cleanup(handle); }
   };
   static std::size_t receive(char* data, std::size_t size, std::size_t count, void* reply) noexcept;
+  static int progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) noexcept;
   void prepare(const std::string& target, std::chrono::milliseconds limit, Reply& reply);
 
   std::unique_ptr<CURL, CloseHandle> handle_;
   std::string base_;
   std::string socket_;
+  std::atomic<bool> stopped_{false};
 };
 
 }  // namespace mlq::engine

@@ -91,15 +91,16 @@ class Job {
   Outlook expected;
   Standing standing;
   bool in_snapshot = true;
-  double ended_seen = -1;        ///< when the end was seen first; < 0 never
-  double drained_at = -1;        ///< when points came last
-  double commented_at = -1;      ///< when AdminComment was written last
-  double fitted_at = -1;         ///< when it was fitted last
-  bool site_owned = false;       ///< its site factor was set by this engine
-  double gone_at = -1;           ///< when a snapshot first lacked it
-  double pushed_at = -1;         ///< when mlqd was told last
-  bool told_end = false;         ///< mlqd knows that it ended
-  std::size_t pushed_print = 0;  ///< of what it was told
+  std::uint32_t dry_run_site = 0;  ///< what was said that would be set
+  double ended_seen = -1;          ///< when the end was seen first; < 0 never
+  double drained_at = -1;          ///< when points came last
+  double commented_at = -1;        ///< when AdminComment was written last
+  double fitted_at = -1;           ///< when it was fitted last
+  bool site_owned = false;         ///< its site factor was set by this engine
+  double gone_at = -1;             ///< when a snapshot first lacked it
+  double pushed_at = -1;           ///< when mlqd was told last
+  bool told_end = false;           ///< mlqd knows that it ended
+  std::size_t pushed_print = 0;    ///< of what it was told
 
  private:
   struct Progress {

@@ -49,6 +49,8 @@ class MlqdClient {
   MlqdClient(std::string cluster, Log log) : cluster_(std::move(cluster)), log_(log) {}
 
   void configure(const mlq_config_t& config);
+  /// From any thread: requests end early from now on.
+  void stop() noexcept { http_.stop(); }
   void start_cycle() { deadline_ = std::chrono::steady_clock::now() + timeout_; }
   bool time_left() const { return left().count() > 0; }
 

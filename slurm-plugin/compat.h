@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Everything that differs between Slurm 22.05 and 26.05, and nothing else.
+ * Included first by every shim that reads slurmctld's records.
+ */
+#ifndef MLQ_COMPAT_H
+#define MLQ_COMPAT_H
+
+#include "config.h" /* of the Slurm tree: layouts depend on it */
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0)
+#error "Slurm 22.05 or later is needed"
+#endif
+
+#include "src/common/list.h"
+#include "src/common/log.h"
+#include "src/common/plugin.h"
+#include "src/common/read_config.h"
+#include "src/common/slurm_protocol_api.h"
+#include "src/common/slurm_protocol_defs.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#include "src/interfaces/accounting_storage.h"
+#else
+#include "src/common/slurm_accounting_storage.h"
+#endif
+
+#include "src/slurmctld/locks.h"
+#include "src/slurmctld/slurmctld.h"
+
+/* since 24.05 the record of a job has a header of its own */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+#include "src/common/job_record.h"
+#endif
+
+#endif

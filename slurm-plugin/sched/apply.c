@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+#include <unistd.h>
+
+#include "slurm-plugin/compat.h"
+#include "slurm-plugin/sched/apply.h"
+#include "slurm-plugin/sched/clock.h"
+
+#define PIECE_US 1000 /* a piece ends when it held the lock so long */
+#define PIECE_JOBS 64
+#define PAUSE_US 1000 /* for those who wait for the lock */
+
+/* The record the decision is about, if it is still that job. */
+static job_record_t *_same_job(const mlq_decision_t *decision)
+{
+	job_record_t *job_ptr = find_job_record(decision->job_id);
+
+	if (!job_ptr || (job_ptr->magic != JOB_MAGIC) || !job_ptr->details ||
+	    (job_ptr->details->submit_time != decision->submit_time) ||
+	    (job_ptr->restart_cnt != decision->restarts))
+		return NULL;
+	return job_ptr;
+}
+
+/* Pending, not held, and its priority is Slurm's to compute. */
+static bool _rankable(job_record_t *job_ptr)
+{
+	return IS_JOB_PENDING(job_ptr) &&
+	       !(job_ptr->job_state & JOB_STATE_FLAGS) && job_ptr->priority &&
+	       !job_ptr->direct_set_prio && !job_ptr->het_job_id;
+}
+
+static bool _set_site_factor(job_record_t *job_ptr, uint32_t site_factor)
+{
+	if (!_rankable(job_ptr))
+		return false;
+	job_ptr->site_factor = NICE_OFFSET + site_factor;
+	set_job_prio(job_ptr);
+	return true;
+}
+
+/*
+ * The accounting record of a job that ended was sent when it ended; it is sent
+ * again so that it gets the last text. Every value but the comment is the
+ * same. Jobs whose record is not known to the database yet wait.
+ */
+static bool _tell_accounting(job_record_t *job_ptr)
+{
+	if (!slurm_with_slurmdbd())
+		return true;
+	if (!acct_db_conn || !job_ptr->db_index ||
+	    (job_ptr->db_index == NO_VAL64))
+		return false;
+	return true;
+}
+
+static bool _set_comment(job_record_t *job_ptr, const char *text,
+			 const char *expected)
+{
+	bool ended = IS_JOB_FINISHED(job_ptr);
+
+	/* somebody else wrote there since the snapshot: merge anew next time */
+	if (xstrcmp(job_ptr->admin_comment, expected))
+		return false;
+	if (ended && ((job_ptr->job_state &
+		       (JOB_REQUEUE | JOB_RESIZING | JOB_REVOKED)) ||
+		      !_tell_accounting(job_ptr)))
+		return false;
+	xfree(job_ptr->admin_comment);
+	job_ptr->admin_comment = xstrdup(text);
+	if (ended && slurm_with_slurmdbd())
+		jobacct_storage_g_job_complete(acct_db_conn, job_ptr);
+	return true;
+}
+
+static bool _apply_one(const mlq_snapshot_t *snapshot,
+		       const mlq_decision_t *decision)
+{
+	job_record_t *job_ptr = _same_job(decision);
+	bool changed = false;
+
+	if (!job_ptr || (decision->index >= snapshot->count))
+		return false;
+	if (decision->set_site_factor)
+		changed = _set_site_factor(job_ptr, decision->site_factor);
+	if (decision->admin_comment)
+		changed |= _set_comment(
+			job_ptr, decision->admin_comment,
+			snapshot->jobs[decision->index].admin_comment);
+	return changed;
+}
+
+/* Returns how many decisions the piece took. */
+static size_t _apply_piece(const mlq_snapshot_t *snapshot,
+			   const mlq_decision_t *decisions, size_t count,
+			   mlq_cycle_stats_t *stats)
+{
+	slurmctld_lock_t locks = {.conf = READ_LOCK,
+				  .job = WRITE_LOCK,
+				  .node = READ_LOCK,
+				  .part = READ_LOCK};
+	uint64_t began, held;
+	size_t done = 0;
+	uint32_t applied = 0;
+
+	lock_slurmctld(locks);
+	began = mlq_clock_us();
+	do {
+		if (_apply_one(snapshot, &decisions[done]))
+			applied++;
+		done++;
+	} while ((done < count) && (done < PIECE_JOBS) &&
+		 (mlq_clock_us() - began < PIECE_US));
+	if (applied)
+		last_job_update = time(NULL);
+	held = mlq_clock_us() - began;
+	unlock_slurmctld(locks);
+
+	stats->applied += applied;
+	stats->write_holds++;
+	stats->write_hold_sum_us += held;
+	if (held > stats->write_hold_max_us)
+		stats->write_hold_max_us = held;
+	return done;
+}
+
+extern void mlq_apply(const mlq_snapshot_t *snapshot,
+		      const mlq_decision_t *decisions, size_t count,
+		      mlq_cycle_stats_t *stats)
+{
+	for (size_t done = 0; done < count;) {
+		if (slurmctld_config.shutdown_time)
+			return;
+		if (done)
+			usleep(PAUSE_US);
+		done += _apply_piece(snapshot, decisions + done, count - done,
+				     stats);
+	}
+}
+
+extern void mlq_apply_nothing(const mlq_snapshot_t *snapshot,
+			      mlq_cycle_stats_t *stats)
+{
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const mlq_job_snapshot_t *job = &snapshot->jobs[i];
+		mlq_decision_t decision = {.index = i,
+					   .job_id = job->job_id,
+					   .restarts = job->restarts,
+					   .submit_time = job->submit_time,
+					   .set_site_factor = true};
+
+		if (job->rankable && job->site_factor)
+			mlq_apply(snapshot, &decision, 1, stats);
+	}
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "slurm-plugin/compat.h"
+#include "slurm-plugin/engine/engine.h"
+#include "slurm-plugin/sched/apply.h"
+#include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/cycle.h"
+#include "slurm-plugin/sched/snapshot.h"
+#include "mlq_build.h"
+
+#define ENDED_MAX_S 300 /* ended jobs are looked after so long */
+#define LONG_HOLD_US 5000
+#define SAY_AGAIN_US 60000000ULL
+
+/* What the thread, reconfigure and fini share. */
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t shared_cond;
+static pthread_t thread_id;
+static bool running = false;
+static bool stopping = false;
+static bool config_changed = false;
+static mlq_engine_t *engine = NULL;
+
+/* Of the thread alone. */
+typedef struct {
+	mlq_config_t config;
+	char cluster[256];
+	int ended_s;
+	bool idle; /* off or passive: nothing until reconfigured */
+	mlq_snapshot_t snapshot;
+	uint64_t said_us;
+} ranker_t;
+
+static void _log(mlq_log_level_t level, const char *line)
+{
+	switch (level) {
+	case MLQ_LOG_ERROR:
+		error("sched/ml_quality: %s", line);
+		break;
+	case MLQ_LOG_INFO:
+		info("sched/ml_quality: %s", line);
+		break;
+	case MLQ_LOG_VERBOSE:
+		verbose("sched/ml_quality: %s", line);
+		break;
+	case MLQ_LOG_DEBUG:
+		debug("sched/ml_quality: %s", line);
+		break;
+	}
+}
+
+static const char *_mode_name(mlq_mode_t mode)
+{
+	switch (mode) {
+	case MLQ_MODE_OFF:
+		return "off";
+	case MLQ_MODE_DRY_RUN:
+		return "dry-run";
+	case MLQ_MODE_ACTIVE:
+		break;
+	}
+	return "active";
+}
+
+/* Ended jobs must still be in slurmctld's memory when their last text comes. */
+static int _ended_s(uint32_t min_job_age)
+{
+	uint32_t most = min_job_age - min_job_age / 4;
+
+	if (!min_job_age || (most > ENDED_MAX_S))
+		return ENDED_MAX_S;
+	return most;
+}
+
+static void _load_config(ranker_t *ranker)
+{
+	slurmctld_lock_t conf_lock = {.conf = READ_LOCK};
+	char *params;
+	bool multifactor;
+
+	lock_slurmctld(conf_lock);
+	params = slurm_conf.sched_params ? strdup(slurm_conf.sched_params)
+					 : NULL;
+	snprintf(ranker->cluster, sizeof(ranker->cluster), "%s",
+		 slurm_conf.cluster_name ? slurm_conf.cluster_name : "");
+	ranker->ended_s = _ended_s(slurm_conf.min_job_age);
+	multifactor =
+		!xstrcmp(slurm_conf.priority_type, "priority/multifactor");
+	unlock_slurmctld(conf_lock);
+
+	mlq_config_parse(params, &ranker->config, _log);
+	free(params);
+	ranker->idle = false;
+	info("sched/ml_quality: version=%s slurm=%s mode=%s interval=%u "
+	     "weight=%u horizon=%u timeout_ms=%u url=%s",
+	     PACKAGE_VERSION, SLURM_VERSION_STRING,
+	     _mode_name(ranker->config.mode), ranker->config.interval_s,
+	     ranker->config.weight, ranker->config.horizon_s,
+	     ranker->config.timeout_ms, ranker->config.url);
+	if (!multifactor && (ranker->config.mode != MLQ_MODE_OFF))
+		error("sched/ml_quality: PriorityType is not "
+		      "priority/multifactor: site factors have no effect");
+}
+
+static void _configure(ranker_t *ranker)
+{
+	_load_config(ranker);
+	if (engine) {
+		mlq_engine_configure(engine, &ranker->config);
+		return;
+	}
+	pthread_mutex_lock(&shared_lock);
+	if (!stopping)
+		engine = mlq_engine_create(ranker->cluster, &ranker->config,
+					   _log);
+	pthread_mutex_unlock(&shared_lock);
+}
+
+/* slurmctld is up, schedules, and is not on its way out. */
+static bool _ready(void)
+{
+	return acct_db_conn && !slurmctld_config.scheduling_disabled &&
+	       !slurmctld_config.shutdown_time;
+}
+
+static double _now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static void _say(ranker_t *ranker, size_t decisions,
+		 const mlq_cycle_stats_t *stats)
+{
+	uint64_t now = mlq_clock_us();
+	bool loud = (stats->write_hold_max_us > LONG_HOLD_US) ||
+		    (stats->read_hold_us > LONG_HOLD_US) ||
+		    (now - ranker->said_us >= SAY_AGAIN_US);
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "cycle mode=%s jobs=%zu decisions=%zu applied=%u "
+		 "read_hold_us=%" PRIu64
+		 " write_holds=%u write_hold_max_us=%" PRIu64
+		 " write_hold_sum_us=%" PRIu64,
+		 _mode_name(ranker->config.mode), ranker->snapshot.count,
+		 decisions, stats->applied, stats->read_hold_us,
+		 stats->write_holds, stats->write_hold_max_us,
+		 stats->write_hold_sum_us);
+	_log(loud ? MLQ_LOG_VERBOSE : MLQ_LOG_DEBUG, line);
+	if (loud)
+		ranker->said_us = now;
+}
+
+static void _cycle(ranker_t *ranker)
+{
+	const mlq_decision_t *decisions = NULL;
+	mlq_cycle_stats_t stats = {0};
+	size_t count = 0;
+
+	mlq_engine_pull(engine, _now());
+	if (mlq_snapshot_take(&ranker->snapshot, time(NULL), ranker->ended_s)) {
+		ranker->idle = ranker->snapshot.layout_bad;
+		return;
+	}
+	stats.read_hold_us = ranker->snapshot.hold_us;
+	if (!mlq_engine_decide(engine, _now(), ranker->snapshot.jobs,
+			       ranker->snapshot.count, &decisions, &count))
+		mlq_apply(&ranker->snapshot, decisions, count, &stats);
+	mlq_engine_push(engine, _now(), &stats);
+	_say(ranker, count, &stats);
+
+	if (mlq_engine_passive(engine)) {
+		mlq_apply_nothing(&ranker->snapshot, &stats);
+		ranker->idle = true;
+	} else if (ranker->config.mode == MLQ_MODE_OFF) {
+		ranker->idle = true; /* what had been set is taken back now */
+	}
+}
+
+/* Sleeps until the next cycle is due; false when it is time to end. */
+static bool _wait(uint32_t seconds, bool *reconfigure)
+{
+	struct timespec until;
+	bool go_on;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	pthread_mutex_lock(&shared_lock);
+	while (!stopping && !config_changed &&
+	       !pthread_cond_timedwait(&shared_cond, &shared_lock, &until))
+		;
+	go_on = !stopping;
+	*reconfigure = config_changed;
+	config_changed = false;
+	pthread_mutex_unlock(&shared_lock);
+	return go_on;
+}
+
+static void *_ranker_thread(void *arg)
+{
+	ranker_t *ranker = arg;
+	bool reconfigure = false;
+
+	prctl(PR_SET_NAME, "mlq_rank", NULL, NULL, NULL);
+	_configure(ranker);
+	while (_wait(ranker->config.interval_s, &reconfigure)) {
+		if (reconfigure)
+			_configure(ranker);
+		if (engine && !ranker->idle && _ready())
+			_cycle(ranker);
+	}
+	mlq_snapshot_free(&ranker->snapshot);
+	free(ranker);
+	return NULL;
+}
+
+/* Signals are for slurmctld's own threads, and for none that libcurl makes. */
+static int _create_thread(ranker_t *ranker)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&thread_id, NULL, _ranker_thread, ranker);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+extern int mlq_cycle_start(void)
+{
+	pthread_condattr_t attr;
+	ranker_t *ranker;
+	int rc;
+
+	if (running || !(ranker = calloc(1, sizeof(*ranker))))
+		return -1;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&shared_cond, &attr);
+	pthread_condattr_destroy(&attr);
+	stopping = false;
+	config_changed = false;
+	if ((rc = _create_thread(ranker))) {
+		error("sched/ml_quality: no thread: %s; jobs are not ranked",
+		      strerror(rc));
+		pthread_cond_destroy(&shared_cond);
+		free(ranker);
+		return -1;
+	}
+	running = true;
+	return 0;
+}
+
+extern void mlq_cycle_reconfigure(void)
+{
+	if (!running)
+		return;
+	pthread_mutex_lock(&shared_lock);
+	config_changed = true;
+	pthread_cond_signal(&shared_cond);
+	pthread_mutex_unlock(&shared_lock);
+}
+
+extern void mlq_cycle_stop(void)
+{
+	if (!running)
+		return;
+	pthread_mutex_lock(&shared_lock);
+	stopping = true;
+	if (engine)
+		mlq_engine_stop(engine);
+	pthread_cond_signal(&shared_cond);
+	pthread_mutex_unlock(&shared_lock);
+	pthread_join(thread_id, NULL);
+	mlq_engine_destroy(engine);
+	engine = NULL;
+	pthread_cond_destroy(&shared_cond);
+	running = false;
+}
