@@ -12,7 +12,6 @@
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/cycle.h"
 #include "slurm-plugin/sched/snapshot.h"
-#include "mlq_build.h"
 
 #define ENDED_MAX_S 300 /* ended jobs are looked after so long */
 #define LONG_HOLD_US 5000
@@ -99,7 +98,7 @@ static void _load_config(ranker_t *ranker)
 	ranker->idle = false;
 	info("sched/ml_quality: version=%s slurm=%s mode=%s interval=%u "
 	     "weight=%u horizon=%u timeout_ms=%u url=%s",
-	     PACKAGE_VERSION, SLURM_VERSION_STRING,
+	     MLQ_VERSION, SLURM_VERSION_STRING,
 	     _mode_name(ranker->config.mode), ranker->config.interval_s,
 	     ranker->config.weight, ranker->config.horizon_s,
 	     ranker->config.timeout_ms, ranker->config.url);
