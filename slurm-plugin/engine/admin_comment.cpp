@@ -71,11 +71,18 @@ Json parse_site_object(std::string_view text) {
   return value && json_is_object(value.get()) ? std::move(value) : nullptr;
 }
 
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
 std::string_view trim_end(std::string_view text) {
-  while (!text.empty() &&
-         (text.back() == ' ' || text.back() == '\n' || text.back() == '\t' || text.back() == '\r')) {
-    text.remove_suffix(1);
-  }
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view trim(std::string_view text) {
+  text = trim_end(text);
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   return text;
 }
 
@@ -153,7 +160,7 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
 std::optional<std::string> merge_comment(std::string_view existing, const CommentFields& fields) {
   const std::optional<std::string> before = text_before(existing);
   if (!before) return std::nullopt;
-  const bool first_member = trim_end(*before) == "{";
+  const bool first_member = trim(*before) == "{";
   for (const Detail detail : {Detail::all, Detail::without_ranks, Detail::least}) {
     std::string text = *before;
     if (!first_member) text += ',';

@@ -57,7 +57,7 @@ bool Engine::stale(double now) const {
 
 /// A new engine keeps what its predecessor decided until it has read what mlqd knows.
 bool Engine::holding(double now) const {
-  return !caught_up_ && now - *began_ <= hold_s;
+  return config_.mode == MLQ_MODE_ACTIVE && !caught_up_ && now - *began_ <= hold_s;
 }
 
 Job* Engine::entry_for(const mlq_job_snapshot_t& snapshot, double now) {

@@ -29,7 +29,9 @@ static mlq_engine_t *engine = NULL;
 /* Of the thread alone. */
 typedef struct {
 	mlq_config_t config;
+	char *params;
 	char cluster[256];
+	bool multifactor;
 	int ended_s;
 	bool idle; /* off or passive: nothing until reconfigured */
 	mlq_snapshot_t snapshot;
@@ -77,40 +79,52 @@ static int _ended_s(uint32_t min_job_age)
 	return most;
 }
 
-static void _load_config(ranker_t *ranker)
+/* True when SchedulerParameters are other than those in use. */
+static bool _load_config(ranker_t *ranker)
 {
 	slurmctld_lock_t conf_lock = {.conf = READ_LOCK};
-	char *params;
-	bool multifactor;
+	const char *now;
+	bool changed;
 
 	lock_slurmctld(conf_lock);
-	params = slurm_conf.sched_params ? strdup(slurm_conf.sched_params)
-					 : NULL;
+	now = slurm_conf.sched_params ? slurm_conf.sched_params : "";
+	if ((changed = !ranker->params || strcmp(ranker->params, now))) {
+		free(ranker->params);
+		ranker->params = strdup(now);
+	}
 	snprintf(ranker->cluster, sizeof(ranker->cluster), "%s",
 		 slurm_conf.cluster_name ? slurm_conf.cluster_name : "");
 	ranker->ended_s = _ended_s(slurm_conf.min_job_age);
-	multifactor =
+	ranker->multifactor =
 		!xstrcmp(slurm_conf.priority_type, "priority/multifactor");
 	unlock_slurmctld(conf_lock);
+	return changed;
+}
 
-	mlq_config_parse(params, &ranker->config, _log);
-	free(params);
-	ranker->idle = false;
+static void _say_config(const ranker_t *ranker)
+{
+	const mlq_config_t *config = &ranker->config;
+
 	info("sched/ml_quality: version=%s slurm=%s mode=%s interval=%u "
 	     "weight=%u horizon=%u timeout_ms=%u url=%s",
-	     MLQ_VERSION, SLURM_VERSION_STRING,
-	     _mode_name(ranker->config.mode), ranker->config.interval_s,
-	     ranker->config.weight, ranker->config.horizon_s,
-	     ranker->config.timeout_ms, ranker->config.url);
-	if (!multifactor && (ranker->config.mode != MLQ_MODE_OFF))
+	     MLQ_VERSION, SLURM_VERSION_STRING, _mode_name(config->mode),
+	     config->interval_s, config->weight, config->horizon_s,
+	     config->timeout_ms, config->url);
+	if (!ranker->multifactor && (config->mode != MLQ_MODE_OFF))
 		error("sched/ml_quality: PriorityType is not "
 		      "priority/multifactor: site factors have no effect");
 }
 
 static void _configure(ranker_t *ranker)
 {
-	_load_config(ranker);
+	if (!_load_config(ranker) && engine)
+		return;
+	mlq_config_parse(ranker->params, &ranker->config, NULL);
+	_say_config(ranker); /* who speaks, before what is wrong */
+	mlq_config_parse(ranker->params, &ranker->config, _log);
 	if (engine) {
+		ranker->idle = mlq_engine_passive(engine) ||
+			       ranker->snapshot.layout_bad;
 		mlq_engine_configure(engine, &ranker->config);
 		return;
 	}
@@ -218,6 +232,7 @@ static void *_ranker_thread(void *arg)
 			_cycle(ranker);
 	}
 	mlq_snapshot_free(&ranker->snapshot);
+	free(ranker->params);
 	free(ranker);
 	return NULL;
 }

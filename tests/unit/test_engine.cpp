@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The engine behind the scheduler plugin, without Slurm.
+#include "tests/unit/test_engine.hpp"
+
+#include <cstdlib>
+
+int main() {
+  Suite* suite = suite_create("engine");
+  suite_add_tcase(suite, config_cases());
+  suite_add_tcase(suite, comment_cases());
+  suite_add_tcase(suite, message_cases());
+  suite_add_tcase(suite, cycle_cases());
+  SRunner* runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <check.h>
+
+TCase* config_cases();
+TCase* comment_cases();
+TCase* message_cases();
+TCase* cycle_cases();
