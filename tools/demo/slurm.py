@@ -70,16 +70,13 @@ def priorities():
 
 
 def comment(text):
-    """The JSON that the scheduler keeps in AdminComment, {} if there is none. A site's own text may stand before it."""
-    decoder = json.JSONDecoder()
-    for match in re.finditer(r"\{", text):
-        try:
-            value, _ = decoder.raw_decode(text, match.start())
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            return value
-    return {}
+    """What the scheduler wrote into AdminComment: its member "mlq", beside which a site may keep its own; {} if none."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    own = value.get("mlq") if isinstance(value, dict) else None
+    return own if isinstance(own, dict) else {}
 
 
 def printed_reports(log):

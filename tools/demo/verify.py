@@ -30,7 +30,9 @@ def problems_of(job_id, name, printed, points, account):
                      f"mlqd has {points[-1][1]} at {points[-1][0]}")
     told = slurm.comment(account["AdminComment"])
     if not told:
-        found.append(f"{who}: AdminComment has no JSON: {account['AdminComment'][:80]!r}")
-    elif not same(told.get("loss"), loss, 1e-4):
+        found.append(f"{who}: AdminComment tells nothing of its quality: {account['AdminComment'][:80]!r}")
+    elif not same(told.get("loss"), loss, 1e-5):
         found.append(f"{who}: its last loss was {loss:.9g}, AdminComment says {told.get('loss')}")
+    elif told.get("final") is not True:
+        found.append(f"{who}: AdminComment was not written after the job's end")
     return found
