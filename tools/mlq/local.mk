@@ -6,4 +6,18 @@ mlq_SOURCES += tools/mlq/cmd_balance.cpp tools/mlq/speed_trace.cpp tools/mlq/spe
 mlq_SOURCES += tools/mlq/cmd_fit.cpp
 mlq_SOURCES += tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp tools/mlq/curve_plot.cpp tools/mlq/curve_plot.hpp
 dist_man_MANS += doc/man/mlq-fit.1
-mlq_LDADD = libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
+mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp
+mlq_LDADD = libmlqcli.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
+
+# What status, explain and top are made of; unit tests link it too.
+noinst_LTLIBRARIES += libmlqcli.la
+libmlqcli_la_CPPFLAGS = $(mlq_CPPFLAGS)
+libmlqcli_la_SOURCES = tools/mlq/error.hpp \
+	tools/mlq/child.cpp tools/mlq/child.hpp \
+	tools/mlq/collector.cpp tools/mlq/collector.hpp \
+	tools/mlq/explanation.cpp tools/mlq/explanation.hpp \
+	tools/mlq/format.cpp tools/mlq/format.hpp \
+	tools/mlq/job_table.cpp tools/mlq/job_table.hpp \
+	tools/mlq/job_view.cpp tools/mlq/job_view.hpp \
+	tools/mlq/session.cpp tools/mlq/session.hpp \
+	tools/mlq/sketch.cpp tools/mlq/sketch.hpp

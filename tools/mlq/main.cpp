@@ -10,6 +10,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "mlq (slurm-ml-quality) " PACKAGE_VERSION);
   app.require_subcommand(1);
   mlq::cli::Context context;
+  mlq::cli::add_status(app, context);
+  mlq::cli::add_explain(app, context);
   mlq::cli::add_balance(app, context);
   mlq::cli::add_fit(app, context);
   try {

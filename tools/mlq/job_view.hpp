@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A job as mlqd tells it (doc/protocol.md), for reading and showing. What mlqd does not say is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/wire/wire.hpp"
+
+namespace mlq::cli {
+
+using Number = std::optional<double>;
+
+struct ForecastView {
+  Number iterations, now, predicted, lower, upper;
+};
+
+struct JobView {
+  std::uint32_t job_id = 0;
+  std::uint32_t uid = 0;
+  std::string user, account, partition, name, family, request, state;
+  bool ended = false;
+  Number submit, start, end, restarts, cores;
+  Number iteration, loss, first_loss, best_loss, points, last_report;
+  Number fraction, gain, gain_per_core, score, rank, ranked, site_factor;
+  Number rate;     ///< iterations a second
+  Number horizon;  ///< seconds
+  Number core_seconds;
+  std::string model, verdict, source, reason;
+  ForecastView forecast;
+};
+
+struct CurvePoint {
+  double iteration = 0;
+  Number loss;  ///< absent: not finite
+  double time = 0;
+  Number cores;
+};
+
+/// What the scheduler's last cycle was like.
+struct CycleView {
+  Number time, weight, horizon, interval;
+  std::string mode;
+};
+
+/// Values of the wrong type count as absent.
+JobView read_job(const json_t* job);
+std::vector<CurvePoint> read_points(const json_t* points);
+CycleView read_cycle(const json_t* cycle);
+
+/// Flat object with every member, unknown ones null; times in seconds since the epoch, age in seconds.
+wire::Json job_json(const JobView& job, double now);
+
+/// Lower is shown first: jobs that run or wait by their rank, then those without one, then ended ones; by id.
+bool shown_before(const JobView& left, const JobView& right);
+
+/// Seconds since the last report.
+Number age(const JobView& job, double now);
+
+}  // namespace mlq::cli

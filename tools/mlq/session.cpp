@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/mlq/session.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+
+#include "mlq_build.h"
+#include "tools/mlq/error.hpp"
+#include "tools/mlq/format.hpp"
+
+namespace mlq::cli {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+std::uint32_t parse_job_id(const std::string& text) {
+  std::uint32_t id = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (code != std::errc() || end != text.data() + text.size() || id == 0)
+    throw Error("-j: a job id is a number from 1, given was \"" + printable(text) + "\"");
+  return id;
+}
+
+std::string own_name() {
+  const passwd* entry = getpwuid(getuid());
+  return entry ? entry->pw_name : std::to_string(getuid());
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+json_t* texts(const std::vector<std::string>& list) {
+  json_t* array = json_array();
+  for (const std::string& text : list) json_array_append_new(array, json_stringn(text.data(), text.size()));
+  return array;
+}
+
+json_t* meta(const std::string& command) {
+  return json_pack("{s:s, s:s}", "command", command.c_str(), "version", PACKAGE_VERSION);
+}
+
+}  // namespace
+
+void add_place_options(CLI::App& command, PlaceOptions& options) {
+  command
+      .add_option("--url", options.url, "mlqd's address: unix:/PATH, http://HOST:PORT or https://HOST:PORT")
+      ->type_name("URL");
+  command.add_option("-M,--cluster,--clusters", options.cluster, "cluster, where mlqd serves several")
+      ->type_name("NAME");
+}
+
+void add_filter_options(CLI::App& command, FilterOptions& options) {
+  const auto list = [&](const char* names, std::vector<std::string>& out, const char* help,
+                        const char* type) {
+    command.add_option(names, out, help)->delimiter(',')->allow_extra_args(false)->type_name(type);
+  };
+  list("-j,--jobs", options.jobs, "only these jobs, ended ones too", "ID,...");
+  list("-u,--user,--users", options.users, "only jobs of these users", "NAME,...");
+  list("-p,--partition,--partitions", options.partitions, "only jobs in these partitions", "NAME,...");
+  list("-A,--account,--accounts", options.accounts, "only jobs of these accounts", "NAME,...");
+  command.add_flag("--me", options.me, "only my jobs");
+  command.add_flag("-a,--all", options.all, "jobs that have ended too");
+}
+
+std::vector<std::string> cycle_warnings(const CycleView& cycle, double now) {
+  if (!cycle.time)
+    return {
+        "no scheduler has told this mlqd of its jobs yet: is SchedulerType=sched/ml_quality set, with its "
+        "mlq_url?"};
+  const double silent = now - *cycle.time;
+  if (silent > std::max(30.0, 5 * cycle.interval.value_or(0)))
+    return {"the scheduler was last heard of " + duration(silent) +
+            " ago: states, ranks and forecasts are that old"};
+  return {};
+}
+
+Answer ask_jobs(const Place& place, const FilterOptions& filter) {
+  std::vector<std::uint32_t> ids;
+  for (const std::string& id : filter.jobs) ids.push_back(parse_job_id(id));
+  std::vector<std::string> users = filter.users;
+  if (filter.me) users.push_back(own_name());
+
+  std::string path = std::string("/v1/jobs?max=100000") + (filter.all || !ids.empty() ? "&all=1" : "");
+  if (!place.cluster.empty()) path += query("cluster", place.cluster);
+  if (ids.size() == 1) path += "&job_id=" + std::to_string(ids[0]);
+  if (users.size() == 1) path += query("user", users[0]);
+  const wire::Json json = ask(place, path);
+
+  Answer answer;
+  answer.place = place;
+  const char* cluster = json_string_value(json_object_get(json.get(), "cluster"));
+  answer.cluster = cluster ? cluster : place.cluster;
+  answer.now = json_number_value(json_object_get(json.get(), "time"));
+  answer.cycle = read_cycle(json_object_get(json.get(), "cycle"));
+  answer.warnings = cycle_warnings(answer.cycle, answer.now);
+  std::size_t index = 0;
+  json_t* entry = nullptr;
+  json_array_foreach(json_object_get(json.get(), "jobs"), index, entry) {
+    JobView job = read_job(entry);
+    const bool id_wanted = ids.empty() || std::find(ids.begin(), ids.end(), job.job_id) != ids.end();
+    if (id_wanted && contains(users, job.user) && contains(filter.partitions, job.partition) &&
+        contains(filter.accounts, job.account))
+      answer.jobs.push_back(std::move(job));
+  }
+  std::stable_sort(answer.jobs.begin(), answer.jobs.end(), shown_before);
+  return answer;
+}
+
+wire::Json json_head(const std::string& command, const Answer& answer) {
+  wire::Json head(json_pack("{s:i, s:o, s:[], s:o}", "schema_version", kSchemaVersion, "meta", meta(command),
+                            "errors", "warnings", texts(answer.warnings)));
+  json_t* about = json_object_get(head.get(), "meta");
+  json_object_set_new(about, "mlqd", json_string(answer.place.url.c_str()));
+  json_object_set_new(about, "cluster", json_string(answer.cluster.c_str()));
+  json_object_set_new(about, "time", json_real(answer.now));
+  return head;
+}
+
+void print_json(const json_t* json) {
+  char* text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+  std::puts(text ? text : "{}");
+  std::free(text);
+}
+
+int run_command(const std::string& command, bool json, const std::function<void()>& body) {
+  try {
+    body();
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "mlq: error: %s\n", error.what());
+    if (json)
+      print_json(
+          wire::Json(json_pack("{s:i, s:o, s:[o], s:[]}", "schema_version", kSchemaVersion, "meta",
+                               meta(command), "errors",
+                               json_pack("{s:s}", "error", printable(error.what()).c_str()), "warnings"))
+              .get());
+    return 1;
+  }
+}
+
+bool colours_wanted() {
+  const char* refused = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) && !(refused && *refused);
+}
+
+}  // namespace mlq::cli
