@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Who may do what, and what each answer is: the daemon without sockets.
+#include "tools/mlqd/service.hpp"
+
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+
+#include "tests/unit/mlqd_fixture.hpp"
+
+using namespace mlq::mlqd;
+using namespace mlq::mlqd::test;
+
+namespace {
+
+constexpr std::uint32_t kAdmin = 77;
+
+class World {
+ public:
+  explicit World(ServiceOptions options = {})
+      : keys_({key_file()}),
+        store_(folder_.file("s")),
+        reader_(folder_.file("s"), 2),
+        writer_(store_, {}, 100),
+        service_(with_admin(std::move(options)), keys_, reader_, writer_, metrics_) {
+    std::string error;
+    ck_assert_msg(keys_.load(error), "%s", error.c_str());
+  }
+
+  std::string token(mlq_role_t role = MLQ_ROLE_JOB, const char* cluster = "c", std::uint32_t job_id = 7) {
+    mlq_claims_t claims{role, {}, job_id, 1000, 0, kNow - 5, kNow + 100};
+    strncpy(claims.cluster, cluster, sizeof claims.cluster - 1);
+    mlq_key_t key;
+    char text[MLQ_TOKEN_MAX];
+    ck_assert_int_eq(mlq_key_load(key_file().c_str(), &key, nullptr, 0), 0);
+    ck_assert_int_eq(mlq_token_mint(&claims, &key, text, sizeof text, nullptr, 0), 0);
+    return std::string("Bearer ") + text;
+  }
+
+  Response ask(Request request, double monotonic = 0) {
+    if (auto refused = service_.begin(request, kNow, monotonic)) return *refused;
+    std::optional<Response> late;
+    std::mutex mutex;
+    std::condition_variable ready;
+    auto now = service_.handle(
+        request, kNow, monotonic, [] {},
+        [&](Response response) {
+          const std::lock_guard lock(mutex);
+          late = std::move(response);
+          ready.notify_one();
+        });
+    if (now) return *now;
+    std::unique_lock lock(mutex);
+    ready.wait(lock, [&] { return late.has_value(); });
+    return *late;
+  }
+
+  Writer& writer() { return writer_; }
+
+ private:
+  std::string key_file() {
+    const std::string path = folder_.file("key");
+    if (!std::filesystem::exists(path)) ck_assert_int_eq(mlq_key_create(path.c_str(), nullptr, 0), 0);
+    return path;
+  }
+  static ServiceOptions with_admin(ServiceOptions options) {
+    options.admin_uids = {0, kAdmin};
+    return options;
+  }
+
+  Folder folder_;
+  Keys keys_;
+  Store store_;
+  Reader reader_;
+  Writer writer_;
+  Metrics metrics_;
+  Service service_;
+};
+
+Request by_tcp(const char* method, const char* path, const std::string& authorization = "",
+               std::string body = "") {
+  Request request;
+  request.method = method;
+  request.path = path;
+  if (!authorization.empty()) request.authorization = authorization;
+  request.peer.address = "192.0.2.1";
+  request.body = std::move(body);
+  return request;
+}
+
+Request by_socket(const char* method, const char* path, std::uint32_t uid, std::string body = "") {
+  Request request = by_tcp(method, path, "", std::move(body));
+  request.peer = {true, uid, ""};
+  return request;
+}
+
+std::string losses(int from, int to) {
+  std::string text = R"({"v":1,"stream":"s","points":[)";
+  for (int n = from; n <= to; ++n)
+    text += (n == from ? "" : ",") + std::string(R"({"n":)") + std::to_string(n) + R"(,"i":1,"l":0.5,"t":1})";
+  return text + "]}";
+}
+
+const char* const kCycle =
+    R"({"v":1,"cluster":"c","time":1790000000,"jobs":[{"job_id":7,"submit":1789999990,)"
+    R"("uid":1000,"restarts":0,"ended":false,"state":"RUNNING","user":"ann"}],)"
+    R"("families":[{"name":"f","runs":1}]})";
+
+}  // namespace
+
+START_TEST(reports_need_a_jobs_token) {
+  World world;
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", "", losses(0, 1))).status, 401);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", "Basic eDp5", losses(0, 1))).status, 401);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", "Bearer ", losses(0, 1))).status, 401);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", world.token() + "A", losses(0, 1))).status, 401);
+  ck_assert_uint_eq(
+      world.ask(by_tcp("POST", "/v1/reports", world.token(MLQ_ROLE_SCHEDULER), losses(0, 1))).status, 403);
+  ck_assert_uint_eq(world.ask(by_socket("POST", "/v1/reports", 0, losses(0, 1))).status, 401);
+  const Response stored = world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(0, 1)));
+  ck_assert_uint_eq(stored.status, 200);
+  check_text(stored.body.c_str(), R"({"stored":2,"dropped":0})");
+  check_text(world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(1, 4))).body.c_str(),
+             R"({"stored":3,"dropped":1})");
+  const Response bad = world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(5, 6).insert(60, "x")));
+  ck_assert_uint_eq(bad.status, 400);
+}
+END_TEST
+
+START_TEST(expired_tokens) {
+  World world;
+  Request request = by_tcp("POST", "/v1/reports", world.token(), losses(0, 1));
+  std::optional<Response> refused;
+  {
+    World other;
+    Request copy = request;  // another site's key
+    refused = other.ask(copy);
+  }
+  ck_assert_uint_eq(refused->status, 401);
+  ck_assert_ptr_nonnull(strstr(refused->body.c_str(), "not signed with this site's key"));
+  ck_assert_ptr_null(strstr(refused->body.c_str(), request.authorization->c_str() + 7));
+}
+END_TEST
+
+START_TEST(cycles_come_from_the_scheduler) {
+  World world;
+  const char* const paths[][2] = {{"POST", "/v1/cycle"}, {"GET", "/v1/points"}, {"GET", "/v1/families"}};
+  for (const auto& row : paths) {
+    ck_assert_uint_eq(world.ask(by_tcp(row[0], row[1], "", kCycle)).status, 401);
+    ck_assert_uint_eq(world.ask(by_tcp(row[0], row[1], world.token(), kCycle)).status, 403);
+    ck_assert_uint_eq(world.ask(by_socket(row[0], row[1], 1000, kCycle)).status, 403);
+    ck_assert_uint_eq(world.ask(by_socket(row[0], row[1], UINT32_MAX, kCycle)).status, 403);
+    ck_assert_uint_eq(world.ask(by_socket(row[0], row[1], 0, kCycle)).status, 200);
+    ck_assert_uint_eq(world.ask(by_socket(row[0], row[1], kAdmin, kCycle)).status, 200);
+    ck_assert_uint_eq(world.ask(by_tcp(row[0], row[1], world.token(MLQ_ROLE_SCHEDULER), kCycle)).status, 200);
+  }
+  check_text(world.ask(by_socket("POST", "/v1/cycle", 0, kCycle)).body.c_str(), R"({"jobs":1})");
+  ck_assert_uint_eq(
+      world.ask(by_tcp("POST", "/v1/cycle", world.token(MLQ_ROLE_SCHEDULER, "d"), kCycle)).status, 403);
+  check_text(world.ask(by_socket("GET", "/v1/families", 0)).body.c_str(),
+             R"({"v":1,"families":[{"name":"f","runs":1}]})");
+  ck_assert_uint_eq(world.ask(by_socket("POST", "/v1/cycle", 0, "{}")).status, 400);
+}
+END_TEST
+
+START_TEST(status_is_for_local_users) {
+  World world;
+  world.ask(by_socket("POST", "/v1/cycle", 0, kCycle));
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs", 1234)).status, 200);
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs/7", 1234)).status, 200);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/jobs")).status, 401);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/jobs", world.token())).status, 403);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/jobs/7", world.token())).status, 200);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/jobs/8", world.token())).status, 403);
+  Request other = by_tcp("GET", "/v1/jobs/7", world.token());
+  other.arguments["cluster"] = "d";
+  ck_assert_uint_eq(world.ask(other).status, 403);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/jobs", world.token(MLQ_ROLE_SCHEDULER))).status, 200);
+  ServiceOptions open;
+  open.public_status = true;
+  World shown(open);
+  shown.ask(by_socket("POST", "/v1/cycle", 0, kCycle));
+  ck_assert_uint_eq(shown.ask(by_tcp("GET", "/v1/jobs")).status, 200);
+  ck_assert_uint_eq(shown.ask(by_tcp("GET", "/v1/points")).status, 401);
+}
+END_TEST
+
+START_TEST(paths_methods_and_arguments) {
+  World world;
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/", 0)).status, 404);
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs/0", 0)).status, 404);
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs/7x", 0)).status, 404);
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs/4294967296", 0)).status, 404);
+  const Response wrong = world.ask(by_socket("GET", "/v1/reports", 0));
+  ck_assert_uint_eq(wrong.status, 405);
+  check_text(wrong.allow.c_str(), "POST");
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/points", 0)).status, 400);  // no cluster is known yet
+  world.ask(by_socket("POST", "/v1/cycle", 0, kCycle));
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/points", 0)).status, 200);
+  const char* const bad[][3] = {
+      {"/v1/points", "after", "-1"},     {"/v1/points", "after", "x"},
+      {"/v1/points", "max", "0"},        {"/v1/points", "max", "100001"},
+      {"/v1/jobs", "job_id", "0"},       {"/v1/jobs/7", "points", "1e3"},
+      {"/v1/points", "cluster", "a\"b"}, {"/v1/points", "after", "9223372036854775808"}};
+  for (const auto& row : bad) {
+    Request request = by_socket("GET", row[0], 0);
+    request.arguments[row[1]] = row[2];
+    const Response response = world.ask(request);
+    ck_assert_msg(response.status == 400, "%s %s=%s: %u", row[0], row[1], row[2], response.status);
+    ck_assert_ptr_nonnull(strstr(response.body.c_str(), row[1]));
+  }
+  ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/jobs/8", 0)).status, 404);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/health")).status, 200);
+  const Response metrics = world.ask(by_tcp("GET", "/metrics"));
+  ck_assert_ptr_nonnull(strstr(metrics.body.c_str(), "slurm_mlq_jobs 1\n"));
+  ck_assert_ptr_nonnull(
+      strstr(metrics.body.c_str(), "slurm_mlq_cycle_timestamp_seconds{cluster=\"c\"} 1790000000\n"));
+  ck_assert(metrics.body.ends_with("# EOF\n"));
+}
+END_TEST
+
+START_TEST(a_fast_job_waits_and_others_do_not) {
+  ServiceOptions options;
+  options.points_rate = 10;
+  options.points_burst = 50;
+  World world(options);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(0, 99))).status, 200);
+  const Response slow = world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(100, 100)));
+  ck_assert_uint_eq(slow.status, 429);
+  ck_assert_double_eq_tol(slow.retry_after, 5.1, 1e-9);
+  const std::string other = world.token(MLQ_ROLE_JOB, "c", 8);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", other, losses(0, 0))).status, 200);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(100, 100)), 5.2).status,
+                    200);
+}
+END_TEST
+
+START_TEST(many_requests_wait_too) {
+  ServiceOptions options;
+  options.requests_rate = 1;
+  options.requests_burst = 3;
+  World world(options);
+  for (int i = 0; i < 3; ++i) ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/health")).status, 200);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/health")).status, 429);
+  for (int i = 0; i < 10; ++i) ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/health", 0)).status, 200);
+}
+END_TEST
+
+START_TEST(clusters_may_be_chosen) {
+  ServiceOptions options;
+  options.clusters = {"c"};
+  World world(options);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(0, 0))).status, 200);
+  ck_assert_uint_eq(
+      world.ask(by_tcp("POST", "/v1/reports", world.token(MLQ_ROLE_JOB, "d"), losses(0, 0))).status, 403);
+}
+END_TEST
+
+START_TEST(stopped_writer_says_later) {
+  World world;
+  world.writer().stop();
+  const Response response = world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(0, 0)));
+  ck_assert_uint_eq(response.status, 503);
+  ck_assert_double_gt(response.retry_after, 0);
+}
+END_TEST
+
+int main() {
+  Suite* suite = suite_create("mlqd service");
+  TCase* cases = tcase_create("service");
+  tcase_set_timeout(cases, 60);
+  tcase_add_test(cases, reports_need_a_jobs_token);
+  tcase_add_test(cases, expired_tokens);
+  tcase_add_test(cases, cycles_come_from_the_scheduler);
+  tcase_add_test(cases, status_is_for_local_users);
+  tcase_add_test(cases, paths_methods_and_arguments);
+  tcase_add_test(cases, a_fast_job_waits_and_others_do_not);
+  tcase_add_test(cases, many_requests_wait_too);
+  tcase_add_test(cases, clusters_may_be_chosen);
+  tcase_add_test(cases, stopped_writer_says_later);
+  suite_add_tcase(suite, cases);
+  SRunner* runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
