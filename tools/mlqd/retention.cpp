@@ -49,6 +49,10 @@ bool Retention::over_size() {
 }
 
 bool Retention::step(double now) {
+  if (removing_ != 0) {  // a curve goes as a whole, not without its head
+    remove_from(removing_);
+    return true;
+  }
   return step_age(now) || step_size() || step_file();
 }
 
@@ -102,6 +106,7 @@ void Retention::remove_from(std::int64_t entry) {
     Statement(database, "UPDATE job SET points=points-? WHERE id=?").bind(gone, entry).run();
   }
   transaction.commit();
+  removing_ = gone < limits_.step_rows ? 0 : entry;
   removed_ += static_cast<std::uint64_t>(gone);
 }
 

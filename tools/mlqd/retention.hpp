@@ -37,6 +37,7 @@ class Retention {
   Store& store_;
   RetentionLimits limits_;
   bool shrinking_ = false;
+  std::int64_t removing_ = 0;  ///< the entry under way
   std::int64_t thinned_entry_ = 0;
   std::int64_t thin_cursor_ = 0;
   std::uint64_t removed_ = 0;
