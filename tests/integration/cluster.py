@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A private Slurm for the integration tests: started, asked, disturbed and stopped through tools/private-cluster."""
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOOL = ROOT / "tools/private-cluster"
+STAGE = pathlib.Path(os.environ.get("MLQ_STAGE", ROOT / "build/stage"))
+TRAINER = pathlib.Path(__file__).with_name("trainer.py")
+TERMINAL = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY"}
+
+
+def wait_until(what, condition, seconds=30, pause=0.2):
+    """The first true value of condition(); fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(pause)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout=10):
+        super().__init__("localhost", timeout=timeout)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Cluster:
+    """Options are those of `tools/private-cluster start`."""
+
+    def __init__(self, *options):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="mlq-it-"))
+        self.work.chmod(0o777)
+        self.dir = self.work / "c"
+        shutil.copy(TRAINER, self.work / "trainer.py")
+        try:
+            self.tool("start", self.dir, "--stage", STAGE, *options)
+        except BaseException:
+            shutil.rmtree(self.work, ignore_errors=True)
+            raise
+        self.env = {k: v for k, v in os.environ.items() if not re.match(r"_?(SLURM|SBATCH|ML_QUALITY|MLQ_)", k)}
+        for line in self.tool("env", self.dir).splitlines():
+            name, value = line.removeprefix("export ").split("=", 1)
+            self.env[name] = shlex.split(value)[0]
+        self.key = self.dir / "etc/mlq.key"
+        self.store_socket = self.dir / "mlqd/mlqd.sock"
+
+    def tool(self, *args, timeout=240):
+        done = subprocess.run([TOOL, *map(str, args)], capture_output=True, text=True, timeout=timeout)
+        if done.returncode:
+            raise RuntimeError(f"private-cluster {args[0]}: {done.stderr}")
+        return done.stdout
+
+    def close(self):
+        try:
+            self.tool("stop", self.dir)
+        finally:
+            if not os.environ.get("MLQ_TEST_KEEP"):
+                shutil.rmtree(self.work, ignore_errors=True)
+
+    # --- daemons -----------------------------------------------------------
+    def kill(self, daemon, signal="KILL"):
+        self.tool("kill", self.dir, daemon, signal)
+
+    def restart(self, daemon):
+        self.tool("restart", self.dir, daemon)
+
+    def pid(self, daemon):
+        return int((self.dir / f"run/{daemon}.proc").read_text().split()[0])
+
+    def setting(self, name):
+        found = re.search(rf"^{name}=(.*)$", (self.dir / "cluster.settings").read_text(), re.M)
+        return shlex.split(found[1] or "''")[0]
+
+    def log(self):
+        return (self.dir / "log/slurmctld.log").read_text(errors="replace")
+
+    def set_parameters(self, text):
+        """Replaces the mlq_ tokens but mlq_url in SchedulerParameters, and reconfigures."""
+        conf = self.dir / "etc/slurm.conf"
+        lines = conf.read_text().splitlines()
+        for i, line in enumerate(lines):
+            if line.startswith("SchedulerParameters="):
+                kept = [t for t in line.split("=", 1)[1].split(",") if not t.startswith("mlq_") or t.startswith("mlq_url=")]
+                lines[i] = "SchedulerParameters=" + ",".join(kept + ([text] if text else []))
+        conf.write_text("\n".join(lines) + "\n")
+        self.run("scontrol", "reconfigure")
+
+    # --- Slurm's commands --------------------------------------------------
+    def try_run(self, *command, env=None, timeout=60):
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=timeout, cwd=self.work,
+                              env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL)
+
+    def run(self, *command, **options):
+        done = self.try_run(*command, **options)
+        if done.returncode:
+            raise AssertionError(f"{' '.join(map(str, command))}: {done.stderr}{done.stdout}")
+        return done.stdout
+
+    def submit(self, *options, script="exec sleep 1000", env=None):
+        """sbatch of a script as root; the job's id."""
+        path = self.work / f"job-{time.monotonic_ns()}.sh"
+        path.write_text("#!/bin/bash\n" + script + "\n")
+        return int(self.run("sbatch", "--parsable", "-o", self.work / "out-%j", *options, path, env=env).split(";")[0])
+
+    def train(self, *options, quality="", iterations=100, interval=0.1, half_life=10.0, then="", **keywords):
+        """sbatch of a training that reports losses."""
+        option = "--ml-quality" + (f"={quality}" if quality else "")
+        script = (f"/usr/bin/python3 {self.work}/trainer.py --iterations {iterations} --interval {interval} "
+                  f"--half-life {half_life}\n{then}")
+        return self.submit(option, *options, script=script, **keywords)
+
+    def jobs(self, fields="%T"):
+        """{job id: text} of all jobs that slurmctld knows, array tasks apart."""
+        rows = self.run("squeue", "-h", "-a", "-r", "-t", "all", "-o", f"%A|{fields}").splitlines()
+        return {int(r.split("|", 1)[0]): r.split("|", 1)[1] for r in rows}
+
+    def state(self, job):
+        return self.jobs().get(job, "UNKNOWN")
+
+    def show(self, job):
+        """scontrol show job as a dictionary."""
+        text = self.run("scontrol", "-o", "show", "job", job)
+        return dict(re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", text.strip()))
+
+    def sprio(self):
+        """{job id: {column: whole number}} of the pending jobs."""
+        columns = ["PRIORITY", "SITE", "AGE", "FAIRSHARE", "QOS", "NICE"]
+        rows = self.run("sprio", "-h", "-o", "%i|%Y|%S|%A|%F|%Q|%N").splitlines()
+        return {int(r.split("|")[0]): dict(zip(columns, map(int, r.split("|")[1:]))) for r in rows if r.strip()}
+
+    def site(self, job):
+        return self.sprio().get(job, {}).get("SITE", 0)
+
+    def by_priority(self):
+        """Ids of the pending jobs, the highest priority first."""
+        return [int(r) for r in self.run("squeue", "-h", "-r", "-t", "PD", "-S", "-p,i", "-o", "%A").split()]
+
+    def wait_state(self, job, states, seconds=60):
+        wanted = {states} if isinstance(states, str) else set(states)
+        return wait_until(f"job {job} is one of {wanted}", lambda: self.state(job) in wanted, seconds)
+
+    def cancel_all(self):
+        ids = [i for i, s in self.jobs().items() if s not in TERMINAL]
+        for start in range(0, len(ids), 200):
+            self.try_run("scancel", *ids[start:start + 200])
+        wait_until("no job is left", lambda: not [s for s in self.jobs().values() if s not in TERMINAL], 60)
+
+    def sacct(self, job, *fields):
+        """Rows of the job's allocation, as lists of the fields."""
+        rows = self.run("sacct", "-X", "-n", "-P", "-S", "now-1days", "-j", job, "-o", ",".join(fields)).splitlines()
+        return [r.split("|", len(fields) - 1) for r in rows]
+
+    # --- mlqd --------------------------------------------------------------
+    def get(self, path):
+        connection = UnixConnection(self.store_socket)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        if answer.status != 200:
+            raise AssertionError(f"GET {path}: {answer.status} {body[:300]!r}")
+        return json.loads(body)
+
+    def cycle(self):
+        """What the plugin told mlqd of its last cycle, {} before the first."""
+        return self.get(f"/v1/jobs?cluster={self.setting('cluster_name')}").get("cycle") or {}
+
+    def wait_cycles(self, count=2, seconds=30):
+        """Until so many cycles began and were reported from now on."""
+        for _ in range(count):
+            before = self.cycle().get("time", 0)
+            wait_until("another cycle", lambda: self.cycle().get("time", 0) > before, seconds, 0.1)
+        return self.cycle()
+
+    def quality(self, job, points=0):
+        path = f"/v1/jobs/{job}?cluster={self.setting('cluster_name')}"
+        return self.get(path + (f"&points={points}" if points else ""))
+
+    def token(self, job, uid=0, key=None, algorithm="HS256", **claims):
+        """A job's token made without the project's own code."""
+        now = int(time.time())
+        body = {"cluster": self.setting("cluster_name"), "job": job, "uid": uid, "restarts": 0, "iat": now,
+                "exp": now + 3600, **claims}
+        head = {"alg": algorithm, "typ": "JWT"}
+        signed = b".".join(base64.urlsafe_b64encode(json.dumps(p).encode()).rstrip(b"=") for p in (head, body))
+        mac = hmac.new(self.key.read_bytes() if key is None else key, signed, hashlib.sha256).digest()
+        return (signed + b"." + base64.urlsafe_b64encode(mac).rstrip(b"=")).decode()
+
+    def post(self, body, token=None, connection=None, headers=None):
+        """POST /v1/reports by TCP: (status, answer, headers)."""
+        own = connection is None
+        if own:
+            connection = http.client.HTTPConnection("127.0.0.1", int(self.setting("mlqd_port")), timeout=20)
+        send = {"Content-Type": "application/json", **(headers or {})}
+        if token is not None:
+            send["Authorization"] = f"Bearer {token}"
+        text = body if isinstance(body, (str, bytes)) else json.dumps(body)
+        connection.request("POST", "/v1/reports", text, send)
+        answer = connection.getresponse()
+        data = answer.read()
+        if own:
+            connection.close()
+        return answer.status, json.loads(data or b"{}"), dict(answer.getheaders())
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class ClusterTest(unittest.TestCase):
+    """One cluster for the tests of a class; each test begins and ends without jobs."""
+
+    options = ()
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.c = Cluster(*cls.options)
+        cls.addClassCleanup(cls.c.close)
+
+    def setUp(self):
+        self.addCleanup(self.c.cancel_all)
