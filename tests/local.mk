@@ -22,6 +22,7 @@ include tests/unit/cli.mk
 endif
 
 include tests/python/local.mk
+include tests/documents/local.mk
 include tests/fuzz/local.mk
 include tests/bench/local.mk
 
