@@ -9,4 +9,5 @@ done
 command -v "$python" >/dev/null || exit 77
 # a library with a sanitizer in it cannot be loaded into Python
 "$python" -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$library" 2>/dev/null || exit 77
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/../../tools/client/python MLQ_LIBRARY=$library exec "$python" "$@"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here/../../tools/client/python MLQ_LIBRARY=$library \
+	MLQ_BALANCE_LIBRARY=$PWD/.libs/libmlq_balance.so.0 exec "$python" "$@"

@@ -7,8 +7,10 @@ dist_mlqpy_DATA = \
 	tools/client/python/mlq/__init__.py \
 	tools/client/python/mlq/_job.py \
 	tools/client/python/mlq/_library.py \
+	tools/client/python/mlq/balance.py \
 	tools/client/python/mlq/keras.py \
 	tools/client/python/mlq/lightning.py \
+	tools/client/python/mlq/torch.py \
 	tools/client/python/mlq/transformers.py \
 	tools/client/python/mlq/py.typed
 EXTRA_DIST += tools/client/python/pyproject.toml

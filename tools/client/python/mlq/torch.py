@@ -96,6 +96,9 @@ class BalancedBatches:
             size, first = sizes[self.rank], cursor + sum(sizes[: self.rank])
             self._shares[self._drawn] = _Share(epoch, cursor, size, size / samples)
             cursor += samples
+            if self._exchange is None:
+                self._shares.pop(self._trained - 1, None)
+                self._trained = self._drawn
             self._drawn += 1
             self._position = (epoch, cursor) if cursor < end else (epoch + 1, 0)
             # A rank left out of a small last batch still takes part in the collectives: one sample that counts nothing.
@@ -167,8 +170,8 @@ class BalancedBatches:
 
     # --- checkpoint -----------------------------------------------------------------
     def state_dict(self) -> Dict[str, Any]:
-        """Where training stands between two iterations, whatever workers have drawn ahead."""
-        dealt = self._shares.get(self._trained)
+        """Where training stands between two iterations, whatever workers have drawn ahead (that much only after attach())."""
+        dealt = self._shares.get(self._trained) if self._exchange is not None else None
         epoch, cursor = (dealt.epoch, dealt.start) if dealt else self._position
         return {"version": 1, "seed": self.seed, "epoch": epoch, "cursor": cursor, "length": self.length}
 
