@@ -29,3 +29,5 @@ tools/client/mlq.pc: tools/client/mlq.pc.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) tools/client && sed -e 's|[@]prefix[@]|$(prefix)|' -e 's|[@]exec_prefix[@]|$(exec_prefix)|' \
 		-e 's|[@]libdir[@]|$(libdir)|' -e 's|[@]includedir[@]|$(includedir)|' -e 's|[@]VERSION[@]|$(VERSION)|' \
 		$(srcdir)/tools/client/mlq.pc.in > $@
+
+dist_man_MANS += doc/man/mlq_report.3 doc/man/libmlq.3 doc/man/mlq_attach.3 doc/man/mlq_flush.3 doc/man/mlq_detach.3

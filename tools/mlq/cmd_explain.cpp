@@ -51,7 +51,7 @@ Story ask_job(const ExplainOptions& options) {
   story.answer.cluster = cluster ? cluster : place.cluster;
   story.answer.now = json_number_value(json_object_get(json.get(), "time"));
   story.answer.cycle = read_cycle(json_object_get(json.get(), "cycle"));
-  story.answer.warnings = cycle_warnings(story.answer.cycle, story.answer.now);
+  story.answer.warnings = warnings_of(story.answer);
   return story;
 }
 

@@ -6,7 +6,8 @@ mlq_SOURCES += tools/mlq/cmd_balance.cpp tools/mlq/speed_trace.cpp tools/mlq/spe
 mlq_SOURCES += tools/mlq/cmd_fit.cpp
 mlq_SOURCES += tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp tools/mlq/curve_plot.cpp tools/mlq/curve_plot.hpp
 dist_man_MANS += doc/man/mlq-fit.1
-mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp
+mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp tools/mlq/cmd_top.cpp
+dist_man_MANS += doc/man/mlq.1 doc/man/mlq-status.1 doc/man/mlq-top.1 doc/man/mlq-explain.1
 mlq_LDADD = libmlqcli.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
 
 # What status, explain and top are made of; unit tests link it too.

@@ -60,20 +60,21 @@ void add_filter_options(CLI::App& command, FilterOptions& options) {
                         const char* type) {
     command.add_option(names, out, help)->delimiter(',')->allow_extra_args(false)->type_name(type);
   };
-  list("-j,--jobs", options.jobs, "only these jobs, ended ones too", "ID,...");
-  list("-u,--user,--users", options.users, "only jobs of these users", "NAME,...");
-  list("-p,--partition,--partitions", options.partitions, "only jobs in these partitions", "NAME,...");
-  list("-A,--account,--accounts", options.accounts, "only jobs of these accounts", "NAME,...");
+  list("-j,--jobs", options.jobs, "only these jobs, ended ones too", "ID");
+  list("-u,--user,--users", options.users, "only jobs of these users", "NAME");
+  list("-p,--partition,--partitions", options.partitions, "only jobs in these partitions", "NAME");
+  list("-A,--account,--accounts", options.accounts, "only jobs of these accounts", "NAME");
   command.add_flag("--me", options.me, "only my jobs");
   command.add_flag("-a,--all", options.all, "jobs that have ended too");
 }
 
-std::vector<std::string> cycle_warnings(const CycleView& cycle, double now) {
+std::vector<std::string> warnings_of(const Answer& answer) {
+  const CycleView& cycle = answer.cycle;
   if (!cycle.time)
-    return {
-        "no scheduler has told this mlqd of its jobs yet: is SchedulerType=sched/ml_quality set, with its "
-        "mlq_url?"};
-  const double silent = now - *cycle.time;
+    return {"no scheduler of cluster " + printable(answer.cluster) +
+            " has told this mlqd of its jobs yet: is SchedulerType=sched/ml_quality set there, with its "
+            "mlq_url?"};
+  const double silent = answer.now - *cycle.time;
   if (silent > std::max(30.0, 5 * cycle.interval.value_or(0)))
     return {"the scheduler was last heard of " + duration(silent) +
             " ago: states, ranks and forecasts are that old"};
@@ -98,7 +99,7 @@ Answer ask_jobs(const Place& place, const FilterOptions& filter) {
   answer.cluster = cluster ? cluster : place.cluster;
   answer.now = json_number_value(json_object_get(json.get(), "time"));
   answer.cycle = read_cycle(json_object_get(json.get(), "cycle"));
-  answer.warnings = cycle_warnings(answer.cycle, answer.now);
+  answer.warnings = warnings_of(answer);
   std::size_t index = 0;
   json_t* entry = nullptr;
   json_array_foreach(json_object_get(json.get(), "jobs"), index, entry) {

@@ -38,7 +38,7 @@ struct Answer {
 Answer ask_jobs(const Place& place, const FilterOptions& filter);
 
 /// What a person should know about how old or how incomplete the answer is.
-std::vector<std::string> cycle_warnings(const CycleView& cycle, double now);
+std::vector<std::string> warnings_of(const Answer& answer);
 
 /// Common head of every --json answer: schema_version, meta, errors, warnings.
 wire::Json json_head(const std::string& command, const Answer& answer);
