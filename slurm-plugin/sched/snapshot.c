@@ -12,38 +12,40 @@
 #define NAME_MAX_COPY 1024
 #define COMMENT_MAX_COPY 8192
 #define FIRST_JOBS 256
-#define FIRST_TEXT (256 * 1024)
 #define LAYOUT_SAMPLE 64 /* records looked at before the first use */
 #define MAX_TRIES 3
+#define PIECE_JOBS 64
+#define JOB_TEXT_MAX (4 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 6)
+#define BLOCK_TEXT (PIECE_JOBS * JOB_TEXT_MAX / 4)
+
+struct mlq_text_block {
+	mlq_text_block_t *next;
+	size_t used;
+	char text[BLOCK_TEXT];
+};
 
 typedef struct {
 	mlq_snapshot_t *snapshot;
 	time_t now;
 	int ended_s;
 	uint32_t looked_at;
-	size_t jobs_needed;
-	size_t text_needed;
+	size_t found; /* ML jobs, whether their ids fit or not */
 	const char *fault;
-	uint32_t fault_job;
 } walk_t;
 
-/* Copies text when it fits, and counts what would be needed when not. */
-static const char *_copy(walk_t *walk, const char *text, size_t max)
+/* The caller saw to it that a whole job's text fits into the block. */
+static const char *_copy(mlq_text_block_t *block, const char *text, size_t max)
 {
-	mlq_snapshot_t *to = walk->snapshot;
-	size_t size;
+	size_t length;
 	char *at;
 
 	if (!text)
 		return NULL;
-	size = strnlen(text, max) + 1;
-	walk->text_needed += size;
-	if (walk->text_needed > to->text_room)
-		return NULL;
-	at = to->text + to->text_used;
-	memcpy(at, text, size - 1);
-	at[size - 1] = '\0';
-	to->text_used += size;
+	length = strnlen(text, max);
+	at = block->text + block->used;
+	memcpy(at, text, length);
+	at[length] = '\0';
+	block->used += length + 1;
 	return at;
 }
 
@@ -114,8 +116,8 @@ static void _fill_size(job_record_t *job_ptr, mlq_job_snapshot_t *job)
 		job->cores = 1;
 }
 
-static void _fill(job_record_t *job_ptr, const char *request, walk_t *walk,
-		  mlq_job_snapshot_t *job)
+static void _fill(job_record_t *job_ptr, const char *request, time_t now,
+		  mlq_text_block_t *block, mlq_job_snapshot_t *job)
 {
 	memset(job, 0, sizeof(*job));
 	job->job_id = job_ptr->job_id;
@@ -123,19 +125,19 @@ static void _fill(job_record_t *job_ptr, const char *request, walk_t *walk,
 	job->restarts = job_ptr->restart_cnt;
 	job->array_job_id = job_ptr->array_job_id;
 	job->state = _state_of(job_ptr);
-	_fill_times(job_ptr, walk->now, job);
+	_fill_times(job_ptr, now, job);
 	_fill_size(job_ptr, job);
 	job->not_ranked = _why_not_ranked(job_ptr);
 	job->rankable = !job->not_ranked;
 	if (job_ptr->site_factor > NICE_OFFSET)
 		job->site_factor = job_ptr->site_factor - NICE_OFFSET;
-	job->user = _copy(walk, job_ptr->user_name, NAME_MAX_COPY);
-	job->account = _copy(walk, job_ptr->account, NAME_MAX_COPY);
-	job->partition = _copy(walk, job_ptr->partition, NAME_MAX_COPY);
-	job->name = _copy(walk, job_ptr->name, NAME_MAX_COPY);
-	job->request = _copy(walk, request, REQUEST_MAX);
+	job->user = _copy(block, job_ptr->user_name, NAME_MAX_COPY);
+	job->account = _copy(block, job_ptr->account, NAME_MAX_COPY);
+	job->partition = _copy(block, job_ptr->partition, NAME_MAX_COPY);
+	job->name = _copy(block, job_ptr->name, NAME_MAX_COPY);
+	job->request = _copy(block, request, REQUEST_MAX);
 	job->admin_comment =
-		_copy(walk, job_ptr->admin_comment, COMMENT_MAX_COPY);
+		_copy(block, job_ptr->admin_comment, COMMENT_MAX_COPY);
 	if (job->state == MLQ_JOB_ENDED) /* static storage */
 		job->end_state =
 			job_state_string(job_ptr->job_state & JOB_STATE_BASE);
@@ -147,104 +149,171 @@ static bool _too_long_ago(job_record_t *job_ptr, const walk_t *walk)
 	       (job_ptr->end_time + walk->ended_s < walk->now);
 }
 
-static int _foreach_job(void *x, void *arg)
+static int _note_id(void *x, void *arg)
 {
 	job_record_t *job_ptr = x;
 	walk_t *walk = arg;
 	mlq_snapshot_t *to = walk->snapshot;
-	const char *request;
 
 	if (!to->layout_checked && (walk->looked_at < LAYOUT_SAMPLE)) {
 		if ((walk->fault = mlq_layout_fault(job_ptr)))
 			return -1;
 		walk->looked_at++;
 	}
-	if (!job_ptr->spank_job_env_size || !(request = _request_of(job_ptr)) ||
-	    _too_long_ago(job_ptr, walk))
+	/* whether it is an ML job is looked at piece by piece */
+	if (!job_ptr->spank_job_env_size || _too_long_ago(job_ptr, walk))
 		return 0;
-	if ((walk->fault = mlq_layout_fault(job_ptr)))
-		return -1;
-	if (!job_ptr->details || !job_ptr->details->submit_time)
-		return 0;
-	if (++walk->jobs_needed > to->job_room)
-		return 0;
-	_fill(job_ptr, request, walk, &to->jobs[to->count++]);
+	if (walk->found < to->room)
+		to->ids[walk->found] = job_ptr->job_id;
+	walk->found++;
 	return 0;
 }
 
-static bool _complete(const walk_t *walk)
-{
-	return (walk->jobs_needed <= walk->snapshot->job_room) &&
-	       (walk->text_needed <= walk->snapshot->text_room);
-}
-
-/* Room for what the last walk needed and a quarter more; no lock is held. */
-static int _make_room(mlq_snapshot_t *to, size_t jobs, size_t text)
-{
-	void *grown;
-
-	if (jobs > to->job_room) {
-		jobs += jobs / 4;
-		if (!(grown = realloc(to->jobs, jobs * sizeof(*to->jobs))))
-			return -1;
-		to->jobs = grown;
-		to->job_room = jobs;
-	}
-	if (text > to->text_room) {
-		text += text / 4;
-		if (!(grown = realloc(to->text, text)))
-			return -1;
-		memset(grown, 0, text); /* no page fault under the locks */
-		to->text = grown;
-		to->text_room = text;
-	}
-	return 0;
-}
-
-static void _walk_jobs(walk_t *walk)
+static uint64_t _lock(void)
 {
 	slurmctld_lock_t locks = {
 		.conf = READ_LOCK, .job = READ_LOCK, .part = READ_LOCK};
-	mlq_snapshot_t *to = walk->snapshot;
-	uint64_t began, held;
 
-	to->count = 0;
-	to->text_used = 0;
 	lock_slurmctld(locks);
-	began = mlq_clock_us();
-	if (job_list)
-		list_for_each_ro(job_list, _foreach_job, walk);
-	held = mlq_clock_us() - began;
+	return mlq_clock_us();
+}
+
+static void _unlock(mlq_snapshot_t *to, uint64_t began)
+{
+	slurmctld_lock_t locks = {
+		.conf = READ_LOCK, .job = READ_LOCK, .part = READ_LOCK};
+	uint64_t held = mlq_clock_us() - began;
+
 	unlock_slurmctld(locks);
 	if (held > to->hold_us)
 		to->hold_us = held;
 }
 
+/* Room for so many jobs and a quarter more; no lock is held. */
+static int _make_room(mlq_snapshot_t *to, size_t jobs)
+{
+	void *grown;
+
+	if (jobs <= to->room)
+		return 0;
+	jobs += jobs / 4;
+	if (!(grown = realloc(to->jobs, jobs * sizeof(*to->jobs))))
+		return -1;
+	to->jobs = grown;
+	if (!(grown = realloc(to->ids, jobs * sizeof(*to->ids))))
+		return -1;
+	to->ids = grown;
+	to->room = jobs;
+	return 0;
+}
+
+/* A block into which the text of one more job fits; no lock is held. */
+static int _make_text_room(mlq_snapshot_t *to)
+{
+	mlq_text_block_t *block = to->current;
+
+	if (block && (BLOCK_TEXT - block->used >= JOB_TEXT_MAX))
+		return 0;
+	if (block ? !block->next : !to->first) {
+		mlq_text_block_t *fresh = malloc(sizeof(*fresh));
+
+		if (!fresh)
+			return -1;
+		/* no page fault under the locks */
+		memset(fresh, 0, sizeof(*fresh));
+		if (block)
+			block->next = fresh;
+		else
+			to->first = fresh;
+	}
+	to->current = block ? block->next : to->first;
+	to->current->used = 0;
+	return 0;
+}
+
+/* One walk over all jobs for those that may be ML jobs. */
+static int _find_ids(walk_t *walk)
+{
+	mlq_snapshot_t *to = walk->snapshot;
+	uint64_t began;
+
+	for (int tries = 0; tries < MAX_TRIES; tries++) {
+		walk->found = 0;
+		began = _lock();
+		if (job_list)
+			list_for_each_ro(job_list, _note_id, walk);
+		_unlock(to, began);
+		if (walk->fault)
+			return -1;
+		if (walk->looked_at)
+			to->layout_checked = true;
+		if (walk->found <= to->room)
+			return 0;
+		if (_make_room(to, walk->found))
+			return -1;
+	}
+	walk->found = to->room; /* they come faster than we look */
+	return 0;
+}
+
+/* Copies the records of some ids; returns how many ids were dealt with. */
+static size_t _copy_piece(walk_t *walk, const uint32_t *ids, size_t count)
+{
+	mlq_snapshot_t *to = walk->snapshot;
+	mlq_text_block_t *block = to->current;
+	uint64_t began = _lock();
+	size_t done;
+
+	for (done = 0; (done < count) && (done < PIECE_JOBS) &&
+		       (BLOCK_TEXT - block->used >= JOB_TEXT_MAX);
+	     done++) {
+		job_record_t *job_ptr = find_job_record(ids[done]);
+		const char *request;
+
+		if (!job_ptr)
+			continue;
+		if ((walk->fault = mlq_layout_fault(job_ptr)))
+			break;
+		if (!job_ptr->details || !job_ptr->details->submit_time ||
+		    !(request = _request_of(job_ptr)))
+			continue;
+		_fill(job_ptr, request, walk->now, block,
+		      &to->jobs[to->count++]);
+	}
+	_unlock(to, began);
+	return done;
+}
+
+static int _take(walk_t *walk)
+{
+	mlq_snapshot_t *to = walk->snapshot;
+
+	if (_make_room(to, FIRST_JOBS) || _find_ids(walk))
+		return -1;
+	to->current = NULL;
+	for (size_t done = 0; done < walk->found;) {
+		if (_make_text_room(to))
+			return -1;
+		done += _copy_piece(walk, to->ids + done, walk->found - done);
+		if (walk->fault)
+			return -1;
+	}
+	return 0;
+}
+
 extern int mlq_snapshot_take(mlq_snapshot_t *to, time_t now, int ended_s)
 {
-	size_t jobs = FIRST_JOBS, text = FIRST_TEXT;
+	walk_t walk = {.snapshot = to, .now = now, .ended_s = ended_s};
 
 	to->hold_us = 0;
-	for (int tries = 0; !to->layout_bad && (tries < MAX_TRIES); tries++) {
-		walk_t walk = {.snapshot = to, .now = now, .ended_s = ended_s};
-
-		if (_make_room(to, jobs, text))
-			break;
-		_walk_jobs(&walk);
-		if (walk.fault) {
-			to->layout_bad = true;
-			error("sched/ml_quality: job records are not laid out "
-			      "as in Slurm %s with which this was built (%s): "
-			      "passive",
-			      SLURM_VERSION_STRING, walk.fault);
-			break;
-		}
-		if (walk.looked_at)
-			to->layout_checked = true;
-		if (_complete(&walk))
-			return 0;
-		jobs = walk.jobs_needed;
-		text = walk.text_needed;
+	to->count = 0;
+	if (!to->layout_bad && !_take(&walk))
+		return 0;
+	if (walk.fault) {
+		to->layout_bad = true;
+		error("sched/ml_quality: job records are not laid out as in "
+		      "Slurm %s with which this was built (%s): passive",
+		      SLURM_VERSION_STRING, walk.fault);
 	}
 	to->count = 0;
 	return -1;
@@ -252,7 +321,13 @@ extern int mlq_snapshot_take(mlq_snapshot_t *to, time_t now, int ended_s)
 
 extern void mlq_snapshot_free(mlq_snapshot_t *snapshot)
 {
+	mlq_text_block_t *next;
+
+	for (mlq_text_block_t *at = snapshot->first; at; at = next) {
+		next = at->next;
+		free(at);
+	}
 	free(snapshot->jobs);
-	free(snapshot->text);
+	free(snapshot->ids);
 	memset(snapshot, 0, sizeof(*snapshot));
 }

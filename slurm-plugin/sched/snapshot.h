@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ML jobs of slurmctld, copied under read locks into memory that is
- * allocated before the locks are taken.
+ * The ML jobs of slurmctld, copied under read locks: their ids in one walk,
+ * then the records in small pieces. Memory is allocated between the locks.
  */
 #ifndef MLQ_SCHED_SNAPSHOT_H
 #define MLQ_SCHED_SNAPSHOT_H
@@ -13,14 +13,16 @@
 
 #include "slurm-plugin/engine/engine.h"
 
+typedef struct mlq_text_block mlq_text_block_t;
+
 typedef struct {
 	mlq_job_snapshot_t *jobs;
 	size_t count;
-	size_t job_room; /* jobs that fit */
-	char *text;	 /* all strings */
-	size_t text_used;
-	size_t text_room;
-	uint64_t hold_us; /* how long the read locks were held */
+	uint32_t *ids;		 /* of jobs with SPANK options */
+	size_t room;		 /* jobs and ids that fit */
+	mlq_text_block_t *first; /* the strings of jobs */
+	mlq_text_block_t *current;
+	uint64_t hold_us; /* longest time the read locks were held */
 	bool layout_checked;
 	bool layout_bad; /* the records are not what this was built for */
 } mlq_snapshot_t;
