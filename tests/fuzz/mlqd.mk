@@ -1,1 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# What comes into mlqd from outside. Built in a tree that is configured with clang.
+fuzz_wire_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+fuzz_wire_cxxflags = $(AM_CXXFLAGS) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+fuzz_wire_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer,address,undefined
+
+EXTRA_PROGRAMS += fuzz_report
+fuzz_report_SOURCES = tests/fuzz/fuzz_report.cpp core/wire/report.cpp core/wire/wire.cpp
+fuzz_report_CPPFLAGS = $(fuzz_wire_cppflags)
+fuzz_report_CXXFLAGS = $(fuzz_wire_cxxflags)
+fuzz_report_LDFLAGS = $(fuzz_wire_ldflags)
+fuzz_report_LDADD = $(JANSSON_LIBS)
+
+EXTRA_PROGRAMS += fuzz_cycle
+fuzz_cycle_SOURCES = tests/fuzz/fuzz_cycle.cpp core/wire/cycle.cpp core/wire/wire.cpp
+fuzz_cycle_CPPFLAGS = $(fuzz_wire_cppflags)
+fuzz_cycle_CXXFLAGS = $(fuzz_wire_cxxflags)
+fuzz_cycle_LDFLAGS = $(fuzz_wire_ldflags)
+fuzz_cycle_LDADD = $(JANSSON_LIBS)
+
+EXTRA_DIST += tests/fuzz/corpus/report tests/fuzz/corpus/cycle
