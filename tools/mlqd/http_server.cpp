@@ -237,6 +237,19 @@ MHD_Result HttpServer::finish(Exchange& exchange) {
   return send(exchange);
 }
 
+/// Enough lines to see what goes wrong, not so many that a hostile caller fills the log.
+void HttpServer::log_refusal(const Exchange& exchange) {
+  const double now = monotonic_seconds();
+  const bool often = log_limiter_.wait("", now) > 0;
+  if (!often) log_limiter_.spend("", 1, now);
+  const Request& request = exchange.request;
+  std::string who = request.limited_as;
+  if (who.empty())
+    who = request.peer.local ? "uid " + std::to_string(request.peer.uid) : "address " + request.peer.address;
+  log(often ? Level::debug : Level::info, "%s %s of %s: %u %.300s", request.method.c_str(),
+      request.path.c_str(), who.c_str(), exchange.response->status, exchange.response->body.c_str());
+}
+
 MHD_Result HttpServer::send(Exchange& exchange) {
   const Response& response = *exchange.response;
   MHD_Response* message = MHD_create_response_from_buffer(
@@ -255,6 +268,7 @@ MHD_Result HttpServer::send(Exchange& exchange) {
   const MHD_Result result = MHD_queue_response(exchange.connection, response.status, message);
   MHD_destroy_response(message);
   metrics_.count_answer(response.status);
+  if (response.status >= 400) log_refusal(exchange);
   return result;
 }
 

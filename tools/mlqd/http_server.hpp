@@ -11,6 +11,7 @@
 #include "tools/mlqd/connections.hpp"
 #include "tools/mlqd/listener.hpp"
 #include "tools/mlqd/metrics.hpp"
+#include "tools/mlqd/rate_limiter.hpp"
 #include "tools/mlqd/service.hpp"
 
 namespace mlq::mlqd {
@@ -49,11 +50,13 @@ class HttpServer {
   MHD_Result finish(Exchange& exchange);
   MHD_Result send(Exchange& exchange);
   void refuse(Exchange& exchange, Response response);
+  void log_refusal(const Exchange& exchange);
 
   Service& service_;
   Metrics& metrics_;
   ServerOptions options_;
   Connections connections_;
+  RateLimiter log_limiter_{0.2, 20};  ///< of lines about refused requests
   std::atomic<bool> refusing_{false};
   std::atomic<std::int64_t> active_{0};
   Socket quiesced_;

@@ -32,6 +32,8 @@ mlqd_CXXFLAGS = $(libmlqd_la_CXXFLAGS)
 mlqd_LDFLAGS = $(AM_LDFLAGS) -pthread
 mlqd_LDADD = libmlqd.la
 
+dist_man_MANS += doc/man/mlqd.8
+
 systemdunitdir = $(prefix)/lib/systemd/system
 nodist_systemdunit_DATA = tools/mlqd/mlqd.service
 dist_doc_DATA += tools/mlqd/mlqd.conf
