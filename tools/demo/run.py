@@ -49,7 +49,8 @@ class Run:
         self.args, self.out = args, out
         name, self.cores = slurm.cluster()
         self.collector = Collector(args.socket, name)
-        self.rows, self.sprio, self.ever_ranked, self.looks = {}, "", set(), 0
+        self.rows, self.ever_ranked = {}, set()
+        self.sprio, self.told_apart = "", 0
 
     def say(self, text=""):
         print(text, file=self.out, flush=True)
@@ -75,10 +76,13 @@ class Run:
                 rows_module.take_points(row, self.collector.points(job_id))
             if row.rank:
                 self.ever_ranked.add(job_id)
-        ranked = sum(row.rank is not None for row in self.rows.values())
-        self.looks += 1
-        if ranked >= 3 and (not self.sprio or self.looks % 5 == 0):
-            self.sprio = slurm.priorities()  # the last one kept has the most to say
+        self.keep_priorities()
+
+    def keep_priorities(self):
+        """Keeps what sprio says at the moment when it tells the most jobs apart."""
+        gains = {row.gain for row in self.rows.values() if row.rank}
+        if len(gains) > self.told_apart:
+            self.sprio, self.told_apart = slurm.priorities(), len(gains)
 
     def ended(self):
         return not any(row.running or row.pending for row in self.rows.values())
