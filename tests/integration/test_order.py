@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""With the plugin loaded and no ML job, 50 mixed jobs start in the same order as under sched/backfill."""
+import os
+import random
+import threading
+import unittest
+
+from cluster import Cluster, wait_until
+
+JOBS = 50
+OPTIONS = ("--nodes", "2", "--cpus", "4", "--conf", "AccountingStorageEnforce=associations,qos",
+           "--conf", "PriorityMaxAge=14-0")
+
+
+def submissions():
+    """Options of the jobs, the same for every cluster: sizes, limits, nice, QOS, holds, dependencies, arrays, features."""
+    dice = random.Random(20240229)
+    jobs = []
+    for n in range(JOBS):
+        # limits far apart, so that a second more or less changes no plan
+        options = [f"-n{dice.choice([1, 1, 2, 3, 4, 6, 8])}", f"--time={dice.choice([7, 23, 61, 127, 251])}"]
+        kind = dice.randrange(10)
+        if kind == 0:
+            options.append(f"--nice={dice.choice([50, 500])}")
+        elif kind == 1:
+            options.append("--qos=better")
+        elif kind == 2 and n > 5:
+            options.append(f"--dependency=afterany:{dice.randrange(1, n)}")
+        elif kind == 3:
+            options.append("--exclusive")
+        elif kind == 4:
+            options.append("--hold")
+        elif kind == 5:
+            options.append(f"--priority={dice.randrange(100, 5000)}")
+        elif kind == 6:
+            options += ["-N2", "--contiguous"]
+        elif kind == 7:
+            options.append("--nodelist=n2")
+            options[0] = "-n2"
+        jobs.append(options)
+    return jobs
+
+
+class Run(threading.Thread):
+    """Runs the jobs on one cluster; each step ends the running jobs that started first, and waits until nothing moves."""
+
+    def __init__(self, cluster):
+        super().__init__()
+        self.c, self.steps, self.priorities, self.error = cluster, [], {}, None
+
+    def run(self):
+        try:
+            self.submit()
+            self.drain()
+        except BaseException as error:  # given to the test's thread
+            self.error = error
+
+    def submit(self):
+        c = self.c
+        c.run("sacctmgr", "-i", "add", "qos", "better", "priority=100")
+        c.run("sacctmgr", "-i", "modify", "user", "root", "set", "qos+=better")
+        c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
+        for options in submissions():
+            c.submit(*options)
+        self.priorities = {j: int(p) for j, p in c.jobs("%Q").items()}
+        c.run("scontrol", "update", "PartitionName=main", "State=UP")
+
+    def running(self):
+        return frozenset(j for j, s in self.c.jobs().items() if s in ("RUNNING", "COMPLETING"))
+
+    def backfill_cycles(self):
+        for line in self.c.run("sdiag").splitlines():
+            if line.strip().startswith("Total cycles:"):
+                cycles = int(line.split(":")[1])
+        return cycles
+
+    def settled(self):
+        """The running jobs, when two more passes of backfill have changed nothing."""
+        while True:
+            before, cycles = self.running(), self.backfill_cycles()
+            if any(s == "COMPLETING" for s in self.c.jobs().values()):
+                continue
+            wait_until("backfill runs", lambda: self.pending() == 0 or self.backfill_cycles() >= cycles + 2, 60)
+            if self.running() == before:
+                return before
+
+    def pending(self):
+        return sum(s == "PENDING" and r not in ("(JobHeldUser)", "(DependencyNeverSatisfied)")
+                   for s, r in (text.split(" ", 1) for text in self.c.jobs("%T %r").values()))
+
+    def drain(self):
+        seen, ended, released = set(), [], False
+        while True:
+            now = self.settled()
+            self.steps.append(sorted(now - seen))
+            seen |= now
+            if not now:
+                if released:
+                    return
+                released = True
+                held = [j for j, text in self.c.jobs("%T %r").items() if text.startswith("PENDING JobHeld")]
+                self.c.run("scontrol", "release", *held)
+                continue
+            first = [j for step in self.steps for j in step if j in now][:2]
+            self.c.run("scancel", *first)
+            wait_until("they have ended", lambda: not set(first) & self.running(), 60)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class Order(unittest.TestCase):
+    maxDiff = None
+
+    def test_fifty_mixed_jobs_start_as_under_backfill(self):
+        parameters = "bf_interval=1,bf_max_job_test=200,bf_min_age_reserve=0,bf_window=2880"
+        clusters = []
+        for scheduler in ("backfill", "ml_quality"):
+            extra = ",mlq_interval=1" if scheduler == "ml_quality" else ""
+            clusters.append(Cluster("--scheduler", scheduler, "--parameters", parameters + extra, *OPTIONS))
+            self.addCleanup(clusters[-1].close)
+        runs = [Run(c) for c in clusters]
+        for run in runs:
+            run.start()
+        for run in runs:
+            run.join(900)
+            self.assertFalse(run.is_alive(), "the jobs do not come to an end")
+            if run.error:
+                raise run.error
+        stock, ours = runs
+        self.assertEqual(ours.priorities, stock.priorities)
+        self.assertEqual(ours.steps, stock.steps)
+        started = [j for step in ours.steps for j in step]
+        self.assertEqual(sorted(started), list(range(1, JOBS + 1)))
+        # the order was worth comparing: it is not that of the submission
+        self.assertNotEqual(started, sorted(started))
+
+
+if __name__ == "__main__":
+    unittest.main()
