@@ -138,7 +138,7 @@ class Cluster:
     def show(self, job):
         """scontrol show job as a dictionary."""
         text = self.run("scontrol", "-o", "show", "job", job)
-        return dict(re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", text.strip()))
+        return {k: v.rstrip() for k, v in re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", text.strip())}
 
     def sprio(self):
         """{job id: {column: whole number}} of the pending jobs."""

@@ -37,7 +37,8 @@ class Accounting(ClusterTest):
 
     def test_the_text_is_one_short_line_that_grows_during_the_run(self):
         job = self.c.train("-n1", iterations=400, interval=0.1, half_life=40)
-        first = wait_until("a comment during the run", lambda: self.c.show(job).get("AdminComment"), 40)
+        comment = lambda: self.c.show(job).get("AdminComment", "")
+        first = wait_until("a comment during the run", lambda: '"iter":' in comment() and comment(), 40)
         own = json.loads(first)["mlq"]
         self.assertNotIn("final", own)
         self.assertEqual(self.c.state(job), "RUNNING")
