@@ -4,6 +4,7 @@
 import concurrent.futures
 import http.client
 import os
+import re
 import resource
 import signal
 import socket
@@ -155,6 +156,11 @@ class Crowds(unittest.TestCase):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         return min(wanted, hard - 200)
 
+    @staticmethod
+    def connected(mlqd):
+        text = mlqd.local("GET", "/metrics")[1]
+        return float(re.search(r'connections{listener="jobs"} (\S+)', text)[1])
+
     def served(self, mlqd, rounds):
         for n in range(rounds):
             self.assertEqual(mlqd.report(mlqd.token(), "s", n, n)[0], 200)
@@ -166,6 +172,11 @@ class Crowds(unittest.TestCase):
         self.addCleanup(mlqd.close)
         crowd = self.idle(mlqd.port, size)
         try:
+            until = time.monotonic() + SLACK
+            while self.connected(mlqd) < size and time.monotonic() < until:
+                time.sleep(0.1)
+            if "limit of open files" not in mlqd.read_log():
+                self.assertGreaterEqual(self.connected(mlqd), size)
             self.served(mlqd, 20)
         finally:
             for one in crowd:

@@ -55,6 +55,7 @@ class World {
     return *late;
   }
 
+  Service& service() { return service_; }
   Writer& writer() { return writer_; }
 
  private:
@@ -235,6 +236,20 @@ START_TEST(a_fast_job_waits_and_others_do_not) {
 }
 END_TEST
 
+START_TEST(requests_that_begin_together_count_together) {
+  ServiceOptions options;
+  options.points_rate = 10;
+  options.points_burst = 50;
+  World world(options);
+  Request second = by_tcp("POST", "/v1/reports", world.token(), losses(100, 199));
+  ck_assert(!world.service().begin(second, kNow, 0));
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/reports", world.token(), losses(0, 99))).status, 200);
+  const auto refused = world.service().handle(
+      second, kNow, 0, [] {}, [](Response) {});
+  ck_assert_uint_eq(refused->status, 429);
+}
+END_TEST
+
 START_TEST(many_requests_wait_too) {
   ServiceOptions options;
   options.requests_rate = 1;
@@ -275,6 +290,7 @@ int main() {
   tcase_add_test(cases, status_is_for_local_users);
   tcase_add_test(cases, paths_methods_and_arguments);
   tcase_add_test(cases, a_fast_job_waits_and_others_do_not);
+  tcase_add_test(cases, requests_that_begin_together_count_together);
   tcase_add_test(cases, many_requests_wait_too);
   tcase_add_test(cases, clusters_may_be_chosen);
   tcase_add_test(cases, stopped_writer_says_later);

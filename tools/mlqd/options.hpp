@@ -21,8 +21,8 @@ struct Options {
   std::uint64_t max_size = std::uint64_t{4} << 30;
   double rate = 1000;
   double burst = 20000;
-  double request_rate = 20;
-  double request_burst = 200;
+  double request_rate = 50;
+  double request_burst = 500;
   std::uint64_t max_body = std::uint64_t{1} << 20;
   unsigned connections = 16384;
   unsigned idle_timeout = 30;

@@ -189,16 +189,18 @@ std::optional<Response> Service::limit_rate(Request& request, double monotonic) 
   double wait = requests_limiter_.wait(request.limited_as, monotonic);
   if (request.route == Route::reports)
     wait = std::max(wait, points_limiter_.wait(request.limited_as, monotonic));
-  if (wait > 0) {
-    Response refused = error_response(
-        429, request.limited_as + " is too fast: " + std::to_string(static_cast<long>(options_.points_rate)) +
-                 " losses and " + std::to_string(static_cast<long>(options_.requests_rate)) +
-                 " requests a second are allowed");
-    refused.retry_after = wait;
-    return refused;
-  }
+  if (wait > 0) return too_fast(request, wait);
   requests_limiter_.spend(request.limited_as, 1, monotonic);
   return std::nullopt;
+}
+
+Response Service::too_fast(const Request& request, double wait) const {
+  Response refused = error_response(
+      429, request.limited_as + " is too fast: " + std::to_string(static_cast<long>(options_.points_rate)) +
+               " losses and " + std::to_string(static_cast<long>(options_.requests_rate)) +
+               " requests a second are allowed");
+  refused.retry_after = wait;
+  return refused;
 }
 
 std::optional<Response> Service::handle(Request& request, double now, double monotonic,
@@ -249,6 +251,9 @@ std::optional<Response> Service::submit(WriteTask task, const std::function<void
 
 std::optional<Response> Service::report(Request& request, double now, double monotonic,
                                         const std::function<void()>& pause, Reply reply) {
+  // many requests may have begun before the first of them was counted
+  if (const double wait = points_limiter_.wait(request.limited_as, monotonic); wait > 0)
+    return too_fast(request, wait);
   std::string error;
   auto report = wire::parse_report(request.body, error);
   if (!report) return error_response(400, error);

@@ -21,7 +21,7 @@ struct ServiceOptions {
   std::set<std::string> clusters;      ///< whose tokens are taken; empty = any
   bool public_status = false;
   double points_rate = 1000, points_burst = 20000;  ///< of one job
-  double requests_rate = 20, requests_burst = 200;  ///< of one job, user or address
+  double requests_rate = 50, requests_burst = 500;  ///< of one job, user or address
   std::size_t report_limit = 1 << 20;               ///< bytes of a body
   std::size_t cycle_limit = 64 << 20;
 };
@@ -47,6 +47,7 @@ class Service {
   std::optional<Response> authorize_scheduler(const Request& request) const;
   std::optional<Response> authorize_status(const Request& request) const;
   std::optional<Response> limit_rate(Request& request, double monotonic);
+  Response too_fast(const Request& request, double wait) const;
   bool trusted(const Peer& peer) const { return peer.local && options_.admin_uids.contains(peer.uid); }
   bool is_scheduler(const Request& request) const;
 

@@ -29,9 +29,11 @@ Writer::~Writer() {
 
 bool Writer::submit(WriteTask task) {
   const std::lock_guard lock(mutex_);
-  if (stopping_ || queue_.size() >= max_queue_) return false;
-  queue_.push_back(std::move(task));
-  counters_.queued_tasks = queue_.size();
+  const bool urgent = std::holds_alternative<wire::Cycle>(task.what);
+  std::deque<WriteTask>& queue = urgent ? urgent_ : queue_;
+  if (stopping_ || queue.size() >= max_queue_) return false;
+  queue.push_back(std::move(task));
+  counters_.queued_tasks = queue_.size() + urgent_.size();
   wake_.notify_one();
   return true;
 }
@@ -50,14 +52,14 @@ void Writer::run() {
     Batch batch = next_batch();
     if (!batch.empty()) write(batch);
     const std::lock_guard lock(mutex_);
-    if (stopping_ && queue_.empty()) return;
+    if (stopping_ && idle()) return;
   }
 }
 
 Writer::Batch Writer::next_batch() {
   std::unique_lock lock(mutex_);
-  if (queue_.empty() && !stopping_ && !more_to_remove_)
-    wake_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_ || !queue_.empty(); });
+  if (idle() && !stopping_ && !more_to_remove_)
+    wake_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_ || !idle(); });
   if (!stopping_) {
     // one small step a turn: reports wait for it at most once
     lock.unlock();
@@ -65,13 +67,13 @@ Writer::Batch Writer::next_batch() {
     lock.lock();
   }
   Batch batch;
-  for (std::size_t points = 0;
-       !queue_.empty() && batch.size() < kMaxBatchTasks && points < kMaxBatchPoints;) {
-    points += points_of(queue_.front());
-    batch.push_back(std::move(queue_.front()));
-    queue_.pop_front();
+  for (std::size_t points = 0; !idle() && batch.size() < kMaxBatchTasks && points < kMaxBatchPoints;) {
+    std::deque<WriteTask>& queue = urgent_.empty() ? queue_ : urgent_;
+    points += points_of(queue.front());
+    batch.push_back(std::move(queue.front()));
+    queue.pop_front();
   }
-  counters_.queued_tasks = queue_.size();
+  counters_.queued_tasks = queue_.size() + urgent_.size();
   return batch;
 }
 

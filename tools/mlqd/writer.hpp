@@ -62,6 +62,7 @@ class Writer {
   Batch next_batch();
   void write(Batch& batch);
   bool write_once(std::span<WriteTask> batch, std::span<WriteResult> results);
+  bool idle() const { return queue_.empty() && urgent_.empty(); }
   void retain();
 
   Store& store_;
@@ -70,6 +71,7 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<WriteTask> queue_;
+  std::deque<WriteTask> urgent_;  ///< cycles: a flood of reports does not delay the scheduler
   bool stopping_ = false;
   bool more_to_remove_ = true;
   double retained_ = 0;
