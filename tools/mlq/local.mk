@@ -6,9 +6,9 @@ mlq_SOURCES += tools/mlq/cmd_balance.cpp tools/mlq/speed_trace.cpp tools/mlq/spe
 mlq_SOURCES += tools/mlq/cmd_fit.cpp
 mlq_SOURCES += tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp tools/mlq/curve_plot.cpp tools/mlq/curve_plot.hpp
 dist_man_MANS += doc/man/mlq-fit.1
-mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp tools/mlq/cmd_top.cpp
-dist_man_MANS += doc/man/mlq.1 doc/man/mlq-status.1 doc/man/mlq-top.1 doc/man/mlq-explain.1
-mlq_LDADD = libmlqcli.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
+mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp tools/mlq/cmd_top.cpp tools/mlq/cmd_watch.cpp
+dist_man_MANS += doc/man/mlq.1 doc/man/mlq-status.1 doc/man/mlq-top.1 doc/man/mlq-explain.1 doc/man/mlq-watch.1
+mlq_LDADD = libmlqcli.la libmlq.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
 
 # What status, explain and top are made of; unit tests link it too.
 noinst_LTLIBRARIES += libmlqcli.la
@@ -20,5 +20,7 @@ libmlqcli_la_SOURCES = tools/mlq/error.hpp \
 	tools/mlq/format.cpp tools/mlq/format.hpp \
 	tools/mlq/job_table.cpp tools/mlq/job_table.hpp \
 	tools/mlq/job_view.cpp tools/mlq/job_view.hpp \
+	tools/mlq/log_line.cpp tools/mlq/log_line.hpp \
+	tools/mlq/log_tail.cpp tools/mlq/log_tail.hpp \
 	tools/mlq/session.cpp tools/mlq/session.hpp \
 	tools/mlq/sketch.cpp tools/mlq/sketch.hpp
