@@ -24,3 +24,4 @@ libmlqcli_la_SOURCES = tools/mlq/error.hpp \
 	tools/mlq/log_tail.cpp tools/mlq/log_tail.hpp \
 	tools/mlq/session.cpp tools/mlq/session.hpp \
 	tools/mlq/sketch.cpp tools/mlq/sketch.hpp
+dist_man_MANS += doc/man/mlq-balance.1
