@@ -15,6 +15,7 @@ std::string one_or_many(const Number& count, const char* one, const char* many) 
 }
 
 std::string state_of(const JobView& job) {
+  if (job.state == "UNKNOWN") return "the scheduler has not told of it yet";
   std::string text = or_unknown(job.state);
   if (job.cores)
     text += (job.state == "PENDING" ? ", for " : " on ") + one_or_many(job.cores, " core", " cores");

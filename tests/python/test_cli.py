@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command mlq, as built, against an mlqd that answers from a table."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+MLQ = os.path.join(os.getcwd(), "mlq")
+NOW = 1_800_000_000.0
+
+JOBS = [
+    {
+        "job_id": 12, "submit": 1_799_999_000, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu",
+        "name": "resnet|50", "state": "RUNNING", "ended": False, "cores": 4, "start": 1_799_999_400, "end": 0,
+        "stored": 3, "last_report": NOW - 75,
+        "status": {
+            "iteration": 20, "loss": 0.5, "fraction": 0.75, "gain_per_core": 0.01, "rank": 2, "ranked": 2,
+            "verdict": "improving", "horizon": 60,
+            "forecast": {"iterations": 10, "now": 0.5, "predicted": 0.4, "lower": 0.3, "upper": 0.45},
+        },
+    },
+    {
+        "job_id": 13, "uid": 1001, "user": "bob", "account": "nlp", "partition": "gpu", "name": "bert",
+        "state": "PENDING", "ended": False, "cores": 2, "status": {"rank": 1, "ranked": 2, "reason": "new"},
+    },
+    {
+        "job_id": 9, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu", "name": "old",
+        "state": "COMPLETED", "ended": True, "cores": 2, "status": {"verdict": "plateau"},
+    },
+]  # fmt: skip
+POINTS = [[0, 2.0, NOW - 100, 4], [10, None, NOW - 90, 4], [20, 0.5, NOW - 75, None]]
+
+
+class Daemon(BaseHTTPRequestHandler):
+    cycle_age = 1
+
+    def do_GET(self):
+        address = urlsplit(self.path)
+        query = {name: values[0] for name, values in parse_qs(address.query).items()}
+        status, body = self.answer(address.path, query)
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def answer(self, path, query):
+        common = {
+            "v": 1, "time": NOW, "cluster": query.get("cluster", "alpha"),
+            "cycle": {"time": NOW - self.cycle_age, "mode": "active", "weight": 1000, "interval": 3},
+        }  # fmt: skip
+        if path == "/v1/jobs":
+            jobs = [
+                job
+                for job in JOBS
+                if (query.get("all") == "1" or not job["ended"])
+                and query.get("job_id", str(job["job_id"])) == str(job["job_id"])
+                and query.get("user", job["user"]) == job["user"]
+            ]
+            return 200, {**common, "jobs": jobs}
+        if path == "/v1/jobs/12":
+            return 200, {**JOBS[0], **common, "points": POINTS}
+        if path == "/v1/jobs/77":
+            return 429, {"error": "too fast"}
+        return 404, {"error": "not known"}
+
+    def log_message(self, *args):
+        pass
+
+
+class Commands(unittest.TestCase):
+    def setUp(self):
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Daemon)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def mlq(self, *arguments, url=True, status=0, **environment):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("MLQ_", "SLURM_", "NO_COLOR"))}
+        command = [MLQ, *arguments] + (["--url", self.url, "-M", "alpha"] if url else [])
+        result = subprocess.run(
+            command, env={**clean, "TZ": "UTC", **environment}, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(result.returncode, status, result.stderr)
+        return result
+
+    def rows(self, *arguments):
+        return self.mlq("status", "-P", *arguments).stdout.splitlines()
+
+    def test_table_is_ranked_and_uncut(self):
+        result = self.mlq("status")
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(
+            result.stdout.splitlines(),
+            [
+                "JOBID USER NAME      STATE   CORES ITERATION LOSS REACHED GAIN/CORE RANK FIT        AGE",
+                "   13 bob  bert      PENDING     2         -    -       -         -    1 -            -",
+                "   12 ann  resnet|50 RUNNING     4        20  0.5   75.0%      0.01    2 improving 1:15",
+            ],
+        )
+
+    def test_parsable_and_filters(self):
+        self.assertEqual(self.rows("-n", "-o", "jobid,name"), ["13|bert", "12|resnet?50"])
+        self.assertEqual(self.rows("-n", "-a", "-o", "jobid"), ["13", "12", "9"])
+        self.assertEqual(self.rows("-n", "-j", "9,13", "-o", "jobid"), ["13", "9"])
+        self.assertEqual(self.rows("-n", "-j", "9", "-o", "jobid,state"), ["9|COMPLETED"])
+        self.assertEqual(self.rows("-n", "-u", "ann", "-o", "jobid"), ["12"])
+        self.assertEqual(self.rows("-n", "-u", "ann,bob", "-p", "gpu", "-o", "jobid"), ["13"])
+        self.assertEqual(self.rows("-n", "-A", "vision", "-o", "jobid,start"), ["12|2027-01-15T07:50:00"])
+        self.assertEqual(self.rows("-u", "nobody", "-o", "jobid,loss"), ["JOBID|LOSS"])
+
+    def test_status_json(self):
+        answer = json.loads(self.mlq("status", "--json").stdout)
+        self.assertEqual(answer["schema_version"], 1)
+        self.assertEqual((answer["errors"], answer["warnings"]), ([], []))
+        self.assertEqual(answer["meta"]["cluster"], "alpha")
+        self.assertEqual([job["job_id"] for job in answer["jobs"]], [13, 12])
+        self.assertEqual(answer["jobs"][1]["name"], "resnet|50")
+        self.assertEqual(answer["jobs"][1]["age"], 75)
+        self.assertIsNone(answer["jobs"][0]["loss"])
+        self.assertEqual(answer["jobs"][0].keys(), answer["jobs"][1].keys())
+
+    def test_explain(self):
+        text = self.mlq("explain", "12").stdout
+        self.assertIn("Forecast   in 1:00, 10 iterations: 0.4, with 80 % between 0.3 and 0.45", text)
+        self.assertIn("Rank       2 of 2", text)
+        self.assertNotIn("*", text)  # no terminal, no curve
+        self.assertIn(" |*", self.mlq("explain", "12", "--curve").stdout)
+        answer = json.loads(self.mlq("explain", "12", "--json").stdout)
+        self.assertEqual(answer["job"]["forecast"]["predicted"], 0.4)
+        self.assertEqual([point["loss"] for point in answer["points"]], [2.0, None, 0.5])
+        self.assertTrue(self.mlq("explain", "12", "-P").stdout.startswith("JOBID|USER|"))
+
+    def test_errors(self):
+        for arguments, message in [
+            (["explain", "99"], "does not know job 99 of cluster alpha"),
+            (["explain", "77"], "refused with 429: too fast"),
+            (["explain", "0"], "JOBID"),
+            (["explain", "12", "--plot", "/nonexistent/x.png"], "--plot: /nonexistent/x.png cannot be written"),
+            (["status", "-j", "12_3"], '-j: a job id is a number from 1, given was "12_3"'),
+            (["status", "-o", "speed"], 'no field "speed"'),
+            (["status", "--json", "-P"], "excludes"),
+            (["status", "--frmat"], "--frmat"),
+        ]:
+            with self.subTest(arguments):
+                error = self.mlq(*arguments, status=1).stderr
+                self.assertTrue(error.startswith("mlq: error: "), error)
+                self.assertIn(message, error)
+        for arguments in ([], ["nonsense"], ["status", "--url", "host:1"], ["status", "--url", "http://127.0.0.1:1"]):
+            self.assertTrue(self.mlq(*arguments, url=False, status=1).stderr.startswith("mlq: error: "))
+
+    def test_error_as_json(self):
+        result = self.mlq("explain", "99", "--json", status=1)
+        answer = json.loads(result.stdout)
+        self.assertIn("does not know job 99", answer["errors"][0]["error"])
+        self.assertEqual(answer["schema_version"], 1)
+
+    def test_old_knowledge_is_said(self):
+        Daemon.cycle_age = 600
+        self.addCleanup(setattr, Daemon, "cycle_age", 1)
+        result = self.mlq("status")
+        self.assertIn("mlq: warning: the scheduler was last heard of 10:00 ago", result.stderr)
+        self.assertEqual(len(json.loads(self.mlq("status", "--json").stdout)["warnings"]), 1)
+
+    def test_help_and_version(self):
+        self.assertIn("status", self.mlq("--help", url=False).stdout)
+        self.assertRegex(self.mlq("--version", url=False).stdout, r"^mlq \(slurm-ml-quality\) \d")
+
+    def test_top(self):
+        text = self.mlq("top", "--count", "2", "-i", "0.5").stdout
+        self.assertEqual(text.count("1 running, 1 pending"), 2)
+        self.assertNotIn("\033", text)
+
+
+class Watch(unittest.TestCase):
+    def test_passes_stdin_on_and_says_that_nothing_is_reported(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MLQ_")}
+        result = subprocess.run(
+            [MLQ, "watch", "-"], input="step 1 loss 2\nno end", env=environment, capture_output=True, text=True
+        )
+        self.assertEqual((result.returncode, result.stdout), (0, "step 1 loss 2\nno end"))
+        self.assertIn("not inside a job", result.stderr)
+
+    def test_ends_with_the_process(self):
+        log = os.path.join(os.getcwd(), f"watch-{os.getpid()}.log")
+        self.addCleanup(os.remove, log)
+        script = f"for i in 1 2 3; do echo step $i loss 0.$i; sleep 0.2; done > {log}; printf 'step 4 loss 0.4' >> {log}"
+        writer = subprocess.Popen(["sh", "-c", script])
+        result = subprocess.run(
+            [MLQ, "watch", "--dry-run", "--pid", str(writer.pid), log], capture_output=True, text=True, timeout=60
+        )
+        writer.wait()
+        self.assertEqual(result.stdout, "1 0.1\n2 0.2\n3 0.3\n4 0.4\n")
+        gone = subprocess.run(
+            [MLQ, "watch", "--dry-run", "--pid", str(writer.pid), log], capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(gone.stdout.count("\n"), 4)
+
+    def test_ends_by_a_signal(self):
+        watcher = subprocess.Popen(
+            [MLQ, "watch", "--dry-run", "/nonexistent/log"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        time.sleep(0.5)
+        watcher.terminate()
+        self.assertEqual(watcher.communicate(timeout=60), (b"", b""))
+        self.assertEqual(watcher.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
