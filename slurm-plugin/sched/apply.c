@@ -39,37 +39,69 @@ static bool _set_site_factor(job_record_t *job_ptr, uint32_t site_factor)
 	return true;
 }
 
+/* The database knows the job's record, or there is no database. */
+static bool _accounting_ready(job_record_t *job_ptr)
+{
+	return !slurm_with_slurmdbd() || (acct_db_conn && job_ptr->db_index &&
+					  (job_ptr->db_index != NO_VAL64));
+}
+
+/*
+ * The exit code as it was when the job's end was recorded. slurmctld puts the
+ * batch script's own code into the record when it comes later, that is when
+ * Slurm ended the job; 1 is what slurmctld itself writes for a lost job.
+ */
+static uint32_t _recorded_exit_code(job_record_t *job_ptr)
+{
+	switch (job_ptr->job_state & JOB_STATE_BASE) {
+	case JOB_FAILED:
+	case JOB_OOM:
+		return job_ptr->exit_code;
+	default:
+		return (job_ptr->exit_code == 1) ? 1 : 0;
+	}
+}
+
 /*
  * The accounting record of a job that ended was sent when it ended; it is sent
- * again so that it gets the last text. Every value but the comment is the
- * same. Jobs whose record is not known to the database yet wait.
+ * again with the last text. Members that are empty stay as they are in the
+ * database, and every other value is the one that was sent first. The message
+ * is packed and queued by the call, so the job's record may be borrowed for it.
  */
-static bool _tell_accounting(job_record_t *job_ptr)
+static void _send_end_again(job_record_t *job_ptr)
 {
-	if (!slurm_with_slurmdbd())
-		return true;
-	if (!acct_db_conn || !job_ptr->db_index ||
-	    (job_ptr->db_index == NO_VAL64))
-		return false;
-	return true;
+	uint32_t derived_ec = job_ptr->derived_ec;
+	uint32_t exit_code = job_ptr->exit_code;
+	char *tres_alloc_str = job_ptr->tres_alloc_str;
+	char *comment = job_ptr->comment;
+
+	job_ptr->derived_ec = NO_VAL;
+	job_ptr->exit_code = _recorded_exit_code(job_ptr);
+	job_ptr->tres_alloc_str = NULL;
+	job_ptr->comment = NULL;
+	jobacct_storage_g_job_complete(acct_db_conn, job_ptr);
+	job_ptr->derived_ec = derived_ec;
+	job_ptr->exit_code = exit_code;
+	job_ptr->tres_alloc_str = tres_alloc_str;
+	job_ptr->comment = comment;
 }
 
 static bool _set_comment(job_record_t *job_ptr, const char *text,
 			 const char *expected)
 {
+	const uint32_t not_over = JOB_REQUEUE | JOB_RESIZING | JOB_REVOKED;
 	bool ended = IS_JOB_FINISHED(job_ptr);
 
 	/* somebody else wrote there since the snapshot: merge anew next time */
 	if (xstrcmp(job_ptr->admin_comment, expected))
 		return false;
-	if (ended && ((job_ptr->job_state &
-		       (JOB_REQUEUE | JOB_RESIZING | JOB_REVOKED)) ||
-		      !_tell_accounting(job_ptr)))
+	if (ended &&
+	    ((job_ptr->job_state & not_over) || !_accounting_ready(job_ptr)))
 		return false;
 	xfree(job_ptr->admin_comment);
 	job_ptr->admin_comment = xstrdup(text);
 	if (ended && slurm_with_slurmdbd())
-		jobacct_storage_g_job_complete(acct_db_conn, job_ptr);
+		_send_end_again(job_ptr);
 	return true;
 }
 
