@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The shim's own C files with stubs for slurmctld's symbols.
+if WITH_SLURM_SRC
+check_PROGRAMS += test_sched
+test_sched_CPPFLAGS = $(unit_cppflags) -isystem $(SLURM_SRC)
+test_sched_SOURCES = tests/unit/test_sched.c tests/unit/slurmctld_stubs.c tests/unit/slurmctld_stubs.h \
+	slurm-plugin/sched/apply.c slurm-plugin/sched/layout.c slurm-plugin/sched/snapshot.c
+test_sched_LDADD = $(CHECK_LIBS)
+endif
+EXTRA_DIST += tests/unit/slurmctld_stubs.h

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A slurmctld of a test: a table of jobs, locks that are counted, and a
+ * database that remembers what it was told. */
+#ifndef MLQ_TEST_SLURMCTLD_STUBS_H
+#define MLQ_TEST_SLURMCTLD_STUBS_H
+
+#include "slurm-plugin/compat.h"
+
+#define STUB_JOBS 4096
+
+typedef struct {
+	int count;
+	uint32_t job_id;
+	uint32_t exit_code;
+	uint32_t derived_ec;
+	time_t end_time;
+	uint32_t job_state;
+	char admin_comment[2048];
+	bool had_comment;
+	bool had_tres;
+} stub_end_t;
+
+extern stub_end_t stub_end;	/* the last end of a job that was sent */
+extern int stub_errors;		/* lines of error() */
+extern int stub_prios;		/* calls of set_job_prio() */
+extern int stub_locks;		/* times a lock was taken */
+extern bool stub_with_dbd;
+
+extern void stub_reset(void);
+
+/* A pending job with details; env is the value of --ml-quality or NULL. */
+extern job_record_t *stub_add(uint32_t job_id, const char *request);
+
+#endif
