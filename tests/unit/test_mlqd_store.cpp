@@ -114,6 +114,23 @@ START_TEST(ids_that_wrap_are_other_jobs) {
 }
 END_TEST
 
+START_TEST(an_id_is_given_anew_without_an_end) {
+  Folder folder;
+  Store store(folder.file("s"));
+  tell(store, {job(7, kNow - 5000)});
+  add(store, token(kNow - 4000), {"a", {{0, 0, 1, kNow - 3000, 0}, {1, 1, 1, kNow - 2000, 0}}});
+  add(store, token(kNow + 5), report("b", 1, 3));  // slurmctld began anew, the scheduler has not spoken yet
+  tell(store, {job(7, kNow)});
+  add(store, token(kNow + 5), report("b", 2, 4));
+  ck_assert_int_eq(count(store, "SELECT count(*) FROM job"), 2);
+  ck_assert_int_eq(count(store, "SELECT points FROM job WHERE ended=1"), 2);
+  ck_assert_int_eq(count(store, "SELECT points FROM job WHERE ended=0"), 4);
+  ck_assert_int_eq(count(store, "SELECT submit FROM job WHERE ended=0"), kNow);
+  ck_assert_int_eq(count(store, "SELECT count(*) FROM point WHERE job=(SELECT id FROM job WHERE ended=0)"),
+                   4);
+}
+END_TEST
+
 START_TEST(requeue_goes_on_with_the_curve) {
   Folder folder;
   Store store(folder.file("s"));
@@ -334,6 +351,7 @@ int main() {
   tcase_add_test(cases, provisional_entry_of_an_older_job_is_left);
   tcase_add_test(cases, other_users_and_clusters_are_apart);
   tcase_add_test(cases, ids_that_wrap_are_other_jobs);
+  tcase_add_test(cases, an_id_is_given_anew_without_an_end);
   tcase_add_test(cases, requeue_goes_on_with_the_curve);
   tcase_add_test(cases, requeue_of_an_ended_job);
   tcase_add_test(cases, provisional_entry_of_a_known_job_is_merged);

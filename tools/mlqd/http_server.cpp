@@ -46,7 +46,6 @@ Connections::Entry* entry_of(MHD_Connection* connection) {
 Peer peer_of(MHD_Connection* connection, bool local) {
   Peer peer;
   peer.local = local;
-  peer.uid = UINT32_MAX;  // nobody's, should the kernel not tell
   if (local) {
     ucred credentials{};
     socklen_t size = sizeof credentials;
@@ -66,8 +65,12 @@ Peer peer_of(MHD_Connection* connection, bool local) {
 }
 
 MHD_Result take_argument(void* request, MHD_ValueKind, const char* name, const char* value) {
-  static_cast<Request*>(request)->arguments.try_emplace(name, value ? value : "");
-  return MHD_YES;
+  try {
+    static_cast<Request*>(request)->arguments.try_emplace(name, value ? value : "");
+    return MHD_YES;
+  } catch (const std::exception&) {  // out of memory, in the middle of the library's C
+    return MHD_NO;
+  }
 }
 
 }  // namespace
@@ -120,19 +123,27 @@ void HttpServer::on_connection(void* self, MHD_Connection* connection, void** co
   auto& server = *static_cast<HttpServer*>(self);
   auto& gauge = server.options_.local ? server.metrics_.local_connections : server.metrics_.job_connections;
   if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-    auto entry = std::make_unique<Connections::Entry>();
-    entry->socket = socket_of(connection);
-    entry->peer = peer_of(connection, server.options_.local);
-    entry->trusted = entry->peer.local && server.options_.trusted_uids.contains(entry->peer.uid);
-    server.metrics_.evicted += server.connections_.open(*entry);
-    ++gauge;
-    *context = entry.release();
+    try {
+      *context = server.take_in(connection).release();
+      ++gauge;
+    } catch (const std::exception& error) {  // out of memory
+      log(Level::error, "connection given up: %s", error.what());
+    }
   } else if (*context) {
     const std::unique_ptr<Connections::Entry> entry(static_cast<Connections::Entry*>(*context));
     server.connections_.close(*entry);
     --gauge;
     *context = nullptr;
   }
+}
+
+std::unique_ptr<Connections::Entry> HttpServer::take_in(MHD_Connection* connection) {
+  auto entry = std::make_unique<Connections::Entry>();
+  entry->socket = socket_of(connection);
+  entry->peer = peer_of(connection, options_.local);
+  entry->trusted = entry->peer.local && options_.trusted_uids.contains(entry->peer.uid);
+  metrics_.evicted += connections_.open(*entry);
+  return entry;
 }
 
 MHD_Result HttpServer::on_request(void* self, MHD_Connection* connection, const char* url, const char* method,
@@ -145,6 +156,7 @@ MHD_Result HttpServer::on_request(void* self, MHD_Connection* connection, const 
       ++server.active_;
       auto& started = *exchange;
       *context = exchange.release();
+      if (!(started.entry = entry_of(connection))) return MHD_NO;
       return server.start(started, url, method);
     }
     auto& exchange = *static_cast<Exchange*>(*context);
@@ -169,11 +181,10 @@ MHD_Result HttpServer::start(Exchange& exchange, const char* url, const char* me
   MHD_Connection* connection = exchange.connection;
   Request& request = exchange.request;
   metrics_.body_bytes += static_cast<std::int64_t>(request.body.capacity());
-  exchange.entry = entry_of(connection);
   exchange.started = monotonic_seconds();
   request.method = method;
   request.path = url;
-  if (exchange.entry) request.peer = exchange.entry->peer;
+  request.peer = exchange.entry->peer;
   if (const std::string value = header(connection, MHD_HTTP_HEADER_AUTHORIZATION); !value.empty())
     request.authorization = value;
   MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, &take_argument, &request);
@@ -189,7 +200,7 @@ MHD_Result HttpServer::start(Exchange& exchange, const char* url, const char* me
   if (!exchange.response && announced > request.body_limit)
     refuse(exchange, error_response(413, "the body has " + length + " bytes, at most " +
                                              std::to_string(request.body_limit) + " are allowed"));
-  if (!exchange.response && exchange.entry) {
+  if (!exchange.response) {
     connections_.set_busy(*exchange.entry);
     exchange.busy = true;
   }

@@ -45,6 +45,7 @@ class HttpServer {
   static void on_connection(void* self, MHD_Connection* connection, void** context,
                             MHD_ConnectionNotificationCode code);
 
+  std::unique_ptr<Connections::Entry> take_in(MHD_Connection* connection);
   MHD_Result start(Exchange& exchange, const char* url, const char* method);
   MHD_Result take_body(Exchange& exchange, const char* data, std::size_t size);
   MHD_Result finish(Exchange& exchange);

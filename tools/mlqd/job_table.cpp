@@ -14,14 +14,12 @@ JobTable::JobTable(Database& database)
       provisional_(database,
                    "SELECT id, issued FROM job WHERE cluster=? AND job_id=? AND uid=? AND submit=0"),
       same_submit_(database, "SELECT id FROM job WHERE cluster=? AND job_id=? AND uid=? AND submit=?"),
-      earlier_(
-          database,
-          "SELECT id, restarts FROM job WHERE cluster=? AND job_id=? AND uid=? AND submit>0 AND submit<? "
-          "ORDER BY submit DESC LIMIT 1"),
+      earlier_(database,
+               "SELECT id, restarts, ended FROM job WHERE cluster=? AND job_id=? AND uid=? AND submit>0 AND "
+               "submit<? ORDER BY submit DESC LIMIT 1"),
       open_(database,
             "INSERT INTO job(cluster, job_id, uid, submit, first_submit, issued, restarts, ended, end_time, "
-            "points, "
-            "last_report, touched) VALUES(?,?,?,?,?,?,?,0,0,0,0,?)"),
+            "points, last_report, touched) VALUES(?,?,?,?,?,?,?,0,0,0,0,?)"),
       count_(database, "UPDATE job SET points=points+?, last_report=?, touched=? WHERE id=?"),
       change_(
           database,
@@ -31,16 +29,17 @@ JobTable::JobTable(Database& database)
               "INSERT INTO detail(job, user, info) VALUES(?,?,?) "
               "ON CONFLICT DO UPDATE SET user=excluded.user, info=excluded.info"),
       status_(database, "UPDATE detail SET status=? WHERE job=?"),
-      move_points_(database, "UPDATE point SET job=?1 WHERE job=?2"),
+      end_(database, "UPDATE job SET ended=1, end_time=? WHERE id=?"),
+      move_points_(database, "UPDATE point SET job=?1 WHERE job=?2 AND time>=?3"),
       move_streams_(database,
                     "INSERT INTO stream(job, name, last_n, updated) "
                     "SELECT ?1, name, last_n, updated FROM stream WHERE job=?2 "
                     "ON CONFLICT DO UPDATE SET last_n=max(last_n, excluded.last_n)"),
       drop_streams_(database, "DELETE FROM stream WHERE job=?"),
       drop_job_(database, "DELETE FROM job WHERE id=?"),
-      add_counts_(database,
-                  "UPDATE job SET points=points+(SELECT points FROM job WHERE id=?2), "
-                  "last_report=max(last_report, (SELECT last_report FROM job WHERE id=?2)) WHERE id=?1") {}
+      recount_(database,
+               "UPDATE job SET points=(SELECT count(*) FROM point WHERE job=?1), "
+               "last_report=max(last_report, (SELECT last_report FROM job WHERE id=?2)) WHERE id=?1") {}
 
 std::int64_t JobTable::for_report(const Reporter& reporter, double now) {
   newest_.bind(reporter.cluster, reporter.job_id, reporter.uid, reporter.issued + kSkew);
@@ -89,23 +88,37 @@ void JobTable::update(const std::string& cluster, const wire::CycleJob& job, dou
   if (entry == 0) {
     entry = provisional;
   } else if (provisional != 0) {
-    merge(provisional, entry);
+    move_curve(provisional, entry, 0);
+    drop_job_.bind(provisional).run();
   }
-  if (entry == 0) {
-    open_.bind(cluster, job.job_id, job.uid, job.submit, job.submit, 0, job.restarts, now).run();
-    entry = database_.last_id();
-  }
+  if (entry == 0) entry = open_new(cluster, job, now);
   change_.bind(job.submit, job.restarts, job.ended, job.end, now, entry).run();
   detail_.bind(entry, job.user, job.info).run();
   if (job.status) status_.bind(*job.status, entry).run();
 }
 
-void JobTable::merge(std::int64_t provisional, std::int64_t entry) {
-  move_points_.bind(entry, provisional).run();
-  move_streams_.bind(entry, provisional).run();
-  add_counts_.bind(entry, provisional).run();
-  drop_streams_.bind(provisional).run();
-  drop_job_.bind(provisional).run();
+std::int64_t JobTable::open_new(const std::string& cluster, const wire::CycleJob& job, double now) {
+  open_.bind(cluster, job.job_id, job.uid, job.submit, job.submit, 0, job.restarts, now).run();
+  const std::int64_t entry = database_.last_id();
+  earlier_.bind(cluster, job.job_id, job.uid, job.submit);
+  const std::int64_t earlier = earlier_.step() && earlier_.integer(2) == 0 ? earlier_.integer(0) : 0;
+  earlier_.reset();
+  if (earlier == 0) return entry;
+  // two live jobs never have one id: that one is gone without a word, and what came since is of this one
+  move_curve(earlier, entry, static_cast<double>(job.submit));
+  end_.bind(job.submit, earlier).run();
+  return entry;
+}
+
+void JobTable::move_curve(std::int64_t from, std::int64_t to, double since) {
+  move_points_.bind(to, from, since).run();
+  move_streams_.bind(to, from).run();
+  recount_.bind(to, from).run();
+  if (since > 0) {
+    recount_.bind(from, from).run();
+  } else {
+    drop_streams_.bind(from).run();
+  }
 }
 
 }  // namespace mlq::mlqd

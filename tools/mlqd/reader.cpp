@@ -160,6 +160,12 @@ json_t* job_object(const Statement& row) {
         static_cast<json_int_t>(row.integer(2)), "uid", static_cast<json_int_t>(row.integer(3)), "restarts",
         static_cast<json_int_t>(row.integer(4)), "ended", row.integer(5) != 0 ? 1 : 0, "state", "UNKNOWN");
   }
+  const bool ended = row.integer(5) != 0;
+  if (ended &&
+      !json_is_true(json_object_get(job, "ended"))) {  // its id was given anew, nobody told of its end
+    json_object_set_new(job, "ended", json_true());
+    json_object_set_new(job, "state", json_string("UNKNOWN"));
+  }
   json_object_set_new(job, "stored", json_integer(row.integer(6)));
   if (row.real(7) > 0) json_object_set_new(job, "last_report", json_real(row.real(7)));
   if (!row.text(9).empty()) json_object_set_new(job, "status", json_of(row.text(9)));

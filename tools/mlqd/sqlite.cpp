@@ -36,7 +36,7 @@ Statement::Statement(Database& database, const char* sql) : database_(database.h
   sqlite3_stmt* handle = nullptr;
   if (const int code = sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &handle, nullptr);
       code != SQLITE_OK)
-    fail(database_, code, sql);
+    throw SqliteError(code & 0xff, sqlite3_errmsg(database_));
   handle_.reset(handle);
 }
 

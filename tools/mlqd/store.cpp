@@ -49,8 +49,12 @@ StoreLock::~StoreLock() {
 }
 
 Store::Store(const std::string& path) : lock_(path), database_(path, Database::Mode::write) {
-  set_up(database_);
-  migrate(database_, path, migrations());
+  try {
+    set_up(database_);
+    migrate(database_, path, migrations());
+  } catch (const SqliteError& error) {
+    throw std::runtime_error("store " + path + ": " + error.what());
+  }
   jobs_.emplace(database_);
   stream_get_.emplace(database_, "SELECT last_n FROM stream WHERE job=? AND name=?");
   stream_put_.emplace(database_,

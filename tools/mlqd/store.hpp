@@ -56,11 +56,13 @@ class JobTable {
 
  private:
   std::int64_t find_for_cycle(const std::string& cluster, const wire::CycleJob& job);
-  void merge(std::int64_t provisional, std::int64_t entry);
+  std::int64_t open_new(const std::string& cluster, const wire::CycleJob& job, double now);
+  /// Points from time `since` on, and what is known of streams.
+  void move_curve(std::int64_t from, std::int64_t to, double since);
 
   Database& database_;
   Statement newest_, provisional_, same_submit_, earlier_, open_, count_, change_, detail_, status_;
-  Statement move_points_, move_streams_, drop_streams_, drop_job_, add_counts_;
+  Statement end_, move_points_, move_streams_, drop_streams_, drop_job_, recount_;
 };
 
 class Store {
