@@ -14,6 +14,7 @@ namespace mlq::cli {
 namespace {
 
 constexpr std::size_t kLineMax = 65536;
+constexpr std::size_t kTextMax = 4096;  ///< of a line that regular expressions go through
 constexpr std::array<const char*, 7> kLossNames{
     "loss", "train_loss", "train/loss", "training_loss", "total_loss", "train_loss_step", "train loss"};
 constexpr std::array<const char*, 7> kStepNames{"step", "global_step", "_step", "iteration",
@@ -190,7 +191,7 @@ std::optional<LogReport> LogReader::number(const Found& found) {
 std::optional<LogReport> LogReader::take(std::string_view text) {
   std::string line(text.substr(0, kLineMax));
   std::replace(line.begin(), line.end(), '\0', ' ');
-  if (!options_.pattern.empty()) return number(from_pattern(line));
+  if (!options_.pattern.empty()) return number(from_pattern(line.substr(0, kTextMax)));
   std::string error;
   if (line.starts_with('{'))
     if (const wire::Json object = wire::parse_object(line, error)) return number(from_json(object.get()));
@@ -205,7 +206,7 @@ std::optional<LogReport> LogReader::take(std::string_view text) {
   if (delimiter_)
     if (const auto cells = split(line, delimiter_); cells.size() == columns_)
       return number(from_cells(cells));
-  return number(from_text(line));
+  return number(from_text(line.substr(0, kTextMax)));
 }
 
 }  // namespace mlq::cli
