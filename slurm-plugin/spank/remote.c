@@ -62,31 +62,40 @@ static bool _holds_other_jobs(spank_t sp, uint32_t job_id)
 	return rc != ESPANK_SUCCESS || strcmp(theirs, ours);
 }
 
+/* 1 with the text of a variable of the job, 0 if it isn't set, -1 on fault. */
+static int _read(spank_t sp, const char *name, char *text, size_t size)
+{
+	spank_err_t rc = spank_getenv(sp, name, text, (int)size);
+
+	if (rc == ESPANK_ENV_NOEXIST)
+		return 0;
+	return rc == ESPANK_SUCCESS ? 1 : -1;
+}
+
 /*
- * The option; else the twin, for jobs that no command of Slurm submitted
- * (slurmrestd knows no options of plugins). False: not an ML job.
+ * The option; without it what Slurm keeps of it for inner sruns, which is all
+ * that a batch script gets under sbatch --export=NONE; else the twin, for jobs
+ * that no command of Slurm submitted (slurmrestd knows no plugin's options).
+ * False: not an ML job.
  */
 static bool _find_request(spank_t sp, uint32_t job_id, mlq_request_t *request)
 {
-	char twin[MLQ_REQUEST_MAX], error[MLQ_REQUEST_ERROR_MAX];
+	char given[MLQ_REQUEST_MAX], error[MLQ_REQUEST_ERROR_MAX];
 	const char *text = option_value();
+	int found;
 
 	if (!text) {
-		spank_err_t rc =
-			spank_getenv(sp, OPTION_TWIN, twin, sizeof(twin));
-
-		if (rc == ESPANK_ENV_NOEXIST)
-			return false;
-		if (rc != ESPANK_SUCCESS) {
+		found = _read(sp, OPTION_DEFAULT, given, sizeof(given));
+		if (!found)
+			found = _read(sp, OPTION_TWIN, given, sizeof(given));
+		if (found < 0)
 			slurm_error("ml_quality: JobId=%u " OPTION_TWIN
 				    ": cannot be read or is longer than %d "
 				    "bytes; taken for an ordinary job",
 				    job_id, MLQ_REQUEST_MAX - 1);
+		if (found <= 0 || !given[0])
 			return false;
-		}
-		if (!twin[0])
-			return false;
-		text = twin;
+		text = given;
 	}
 	if (mlq_request_parse(text, request, error, sizeof(error))) {
 		slurm_error("ml_quality: JobId=%u %s; taken for an ordinary "

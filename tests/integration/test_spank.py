@@ -209,6 +209,30 @@ class Spank(unittest.TestCase):
                               'echo "$SLURM_PROCID $MLQ_BATCH_OFFSET $MLQ_BATCH_SIZE $MLQ_GLOBAL_BATCH ${MLQ_TOKEN:+token}"')
             self.assertEqual(sorted(done.stdout.splitlines()), want, done.stderr)
 
+    def test_without_the_environment_of_the_submitter(self):
+        script = "#!/bin/bash\necho ${MLQ_TOKEN:+token} $MLQ_GLOBAL_BATCH\nsrun -n2 /bin/bash -c 'echo ${MLQ_TOKEN:+token} $MLQ_BATCH_SIZE'\n"
+        for export in "NONE", "NIL", "SOME=thing":
+            with self.subTest(export=export):
+                _, lines = self.c.batch(script, "-n2", f"--export={export}", "--ml-quality=batch=4")
+                self.assertEqual(lines, ["token 4", "token 2", "token 2"])
+
+    def test_tasks_of_an_array_are_jobs_of_their_own(self):
+        out = self.c.work / "array-%a"
+        first = self.c.submit(SHOW, "--array=1-2", "-n1", "--ml-quality=batch=6", out=out)
+        texts = []
+        for task in "1", "2":
+            path = self.c.work / f"array-{task}"
+            for _ in range(100):
+                if path.exists() and "MLQ_URL" in path.read_text():
+                    break
+                time.sleep(0.1)
+            texts.append(variables(path.read_text().splitlines()))
+        jobs = [claims(got["MLQ_TOKEN"], self.c.key.read_bytes())["job"] for got in texts]
+        self.assertEqual([str(job) for job in jobs], [got["MLQ_JOB"] for got in texts])
+        self.assertEqual(len(set(jobs)), 2)
+        self.assertIn(first, jobs)
+        self.assertEqual([self.c.record(job) for job in jobs], ["batch=6"] * 2)
+
     def test_step_can_be_excluded(self):
         _, lines = self.c.batch("#!/bin/bash\nsrun --ml-quality=off /bin/bash -c 'env | grep -c ^MLQ_ || true'\n"
                                 "ML_QUALITY=off srun /bin/bash -c 'env | grep -c ^MLQ_ || true'\n", "-n1", "--ml-quality")

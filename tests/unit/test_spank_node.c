@@ -139,6 +139,22 @@ START_TEST(twin_works_without_a_command_of_slurm) {
 }
 END_TEST
 
+/* sbatch --export=NONE leaves only what begins with SLURM_. */
+START_TEST(option_survives_an_empty_environment) {
+  load(S_CTX_REMOTE);
+  set_job_env(OPTION_DEFAULT, "goal=max");
+  set_job_env(OPTION_TWIN, "goal=min");
+  start_job(NULL);
+  ck_assert_str_eq(job_env("MLQ_GOAL"), "max");
+  ck_assert_ptr_nonnull(job_env("MLQ_TOKEN"));
+
+  load(S_CTX_REMOTE);
+  set_job_env(OPTION_DEFAULT, "goal=max");
+  start_job("off");
+  assert_nothing_set();
+}
+END_TEST
+
 START_TEST(hostile_values_on_the_node) {
   char huge[4096];
 
@@ -259,6 +275,7 @@ TCase* spank_node_case(void) {
   tcase_add_test(node, no_batch_no_split);
   tcase_add_test(node, stale_variables_go);
   tcase_add_test(node, twin_works_without_a_command_of_slurm);
+  tcase_add_test(node, option_survives_an_empty_environment);
   tcase_add_test(node, hostile_values_on_the_node);
   tcase_add_test(node, failures_are_logged_once_and_the_job_runs);
   tcase_add_test(node, extern_step_is_left_alone);
