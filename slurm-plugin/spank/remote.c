@@ -170,7 +170,6 @@ static void _let_report(spank_t sp, uint32_t job_id, int ac, char **av)
 	_set(sp, "MLQ_URL", config.url);
 	_set(sp, "MLQ_CLUSTER", config.cluster);
 	_set(sp, "MLQ_TOKEN", token);
-	memset(token, 0, sizeof(token));
 }
 
 static void _describe(spank_t sp, uint32_t job_id, const mlq_request_t *request)

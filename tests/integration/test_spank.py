@@ -60,7 +60,7 @@ class Cluster:
         return subprocess.run(
             [ROOT / "tools/private-cluster", "exec", self.dir, "--", "setpriv", f"--reuid={uid}", f"--regid={uid}",
              "--clear-groups", *map(str, command)],
-            capture_output=True, text=True, timeout=60, cwd=self.work, env={**clean, **(env or {})})
+            capture_output=True, text=True, timeout=180, cwd=self.work, env={**clean, **(env or {})})
 
     def script(self, text):
         path = self.work / f"script-{time.monotonic_ns()}"
@@ -77,7 +77,7 @@ class Cluster:
         """Submits and waits for the end; (job id, output lines)."""
         out = self.work / f"out-{time.monotonic_ns()}"
         job = self.submit(script, *options, out=out, env=env)
-        for _ in range(300):
+        for _ in range(600):
             state = self.run("squeue", "-h", "-t", "all", "-j", job, "-o", "%T").stdout.strip()
             if state in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"):
                 break
@@ -89,7 +89,7 @@ class Cluster:
     def record(self, job):
         """The option's value in slurmctld's job record, None without one."""
         path = self.work / f"record.{job}"
-        for _ in range(100):
+        for _ in range(400):
             if path.exists():
                 found = [l.split("=", 1)[1] for l in path.read_text().splitlines() if l.startswith(RECORD + "=")]
                 return found[0] if found else None
@@ -222,7 +222,7 @@ class Spank(unittest.TestCase):
         texts = []
         for task in "1", "2":
             path = self.c.work / f"array-{task}"
-            for _ in range(100):
+            for _ in range(400):
                 if path.exists() and "MLQ_URL" in path.read_text():
                     break
                 time.sleep(0.1)
