@@ -84,6 +84,7 @@ std::string named(const Place& place) {
   if (reason) text += std::string(": ") + reason;
   if (status == 401 || status == 403)
     text += "; by TCP it answers everybody only with --public-status: use its Unix socket on its own machine";
+  if (status == 400 && place.cluster.empty()) text += "; -M names the cluster";
   if (status == 404) text += "; is that address an mlqd?";
   if (status == 429) text += "; try again in a moment";
   throw Error(text);

@@ -59,7 +59,7 @@ std::string forecast_of(const JobView& job) {
   std::string text;
   if (job.horizon) text += "in " + duration(job.horizon);
   if (forecast.iterations)
-    text += (text.empty() ? "in " : ", ") + significant(forecast.iterations, 6) + " iterations";
+    text += (text.empty() ? "in " : ", ") + significant(forecast.iterations, 3) + " iterations";
   text += ": " + significant(forecast.predicted, 6);
   if (forecast.lower && forecast.upper)
     text +=
@@ -77,7 +77,7 @@ std::string basis_of(const JobView& job) {
 }
 
 std::string gain_of(const JobView& job) {
-  if (!job.gain) return "";
+  if (!job.gain || job.ended) return "";
   std::string text = percent(job.gain) + " of the reachable reduction";
   if (job.horizon) text += " in " + duration(job.horizon);
   if (job.gain_per_core) text += ", " + significant(*job.gain_per_core * 100, 3) + "% per core";
@@ -124,7 +124,9 @@ Explanation explain(const JobView& job, const CycleView& cycle, double now) {
                  (job.account.empty() ? "" : ", account " + printable(job.account)) +
                  (job.partition.empty() ? "" : ", partition " + printable(job.partition)));
   add("State", state_of(job));
-  add("Asked for", job.request.empty() ? "--ml-quality" : "--ml-quality=" + printable(job.request));
+  const bool plain =
+      job.request.empty() || job.request == "on";  // SPANK's word for an option without a value
+  add("Asked for", plain ? "--ml-quality" : "--ml-quality=" + printable(job.request));
   add("Reported", reported(job, now));
   add("Speed", speed(job));
   add("Fit", fit_of(job));

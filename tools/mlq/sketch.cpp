@@ -109,7 +109,7 @@ std::vector<std::string> sketch(const std::vector<CurvePoint>& points, const For
                     rows[i]);
     lines.back().erase(lines.back().find_last_not_of(' ') + 1);
   }
-  const std::string from = significant(iterations.low, 8), to = significant(iterations.high, 8);
+  const std::string from = significant(iterations.low, 4), to = significant(iterations.high, 4);
   lines.push_back(std::string(kLabel + 1, ' ') + "+" + std::string(columns, '-'));
   lines.push_back(std::string(kLabel + 2, ' ') + from +
                   right_aligned(to, columns - std::min(columns, from.size())));
