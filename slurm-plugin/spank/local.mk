@@ -14,7 +14,7 @@ spank_sources = \
 	core/request/batch_split.c \
 	core/request/quality_request.c
 
-dist_man_MANS += doc/man/spank_ml_quality.8
+dist_man_MANS += doc/man/spank_ml_quality.8 doc/man/sched_ml_quality.8
 EXTRA_DIST += slurm-plugin/spank/spank_ml_quality.map
 
 if WITH_SPANK
