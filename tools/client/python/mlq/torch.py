@@ -183,6 +183,11 @@ class BalancedBatches:
         self.seed, self._position = state["seed"], (state["epoch"], state["cursor"])
 
 
+# Tensors of the exchanges live as long as the process. Gloo's threads drop their reference some time after the work is done; if
+# that is the last one they need the interpreter lock, which a process group being destroyed holds while it joins them.
+_KEPT: List[torch.Tensor] = []
+
+
 class _Exchange:
     """Times each iteration's own work and gathers everybody's while the next one runs."""
 
@@ -190,7 +195,10 @@ class _Exchange:
         self.batches = batches
         self.device = batches._device()
         self.started: Any = None
-        self.pending: Optional[Tuple[int, Any, torch.Tensor]] = None
+        self.mine = torch.zeros(FIELDS, dtype=torch.float64, device=self.device)
+        self.parts = [torch.zeros_like(self.mine) for _ in range(batches.ranks)]
+        self.pending: Optional[Tuple[int, Any]] = None  # iteration, its all-gather
+        _KEPT.extend([self.mine, *self.parts])
 
     def begin(self, module: Any, inputs: Any) -> None:
         """Before a forward; the first one since the last reduction starts the clock."""
@@ -229,19 +237,17 @@ class _Exchange:
     def _gather(self, seconds: float, samples: int) -> None:
         self.settle()
         self.started = None
-        mine = torch.tensor(self.batches.balancer.vector(seconds, samples), dtype=torch.float64, device=self.device)
-        everybody = mine.new_empty(self.batches.ranks * FIELDS)
-        parts = list(everybody.view(self.batches.ranks, FIELDS).unbind(0))
-        work = dist.all_gather(parts, mine, group=self.batches.group, async_op=True)
-        self.pending = (self.batches._finished(), work, everybody, parts)
+        self.mine.copy_(torch.tensor(self.batches.balancer.vector(seconds, samples), dtype=torch.float64))
+        work = dist.all_gather(self.parts, self.mine, group=self.batches.group, async_op=True)
+        self.pending = (self.batches._finished(), work)
 
     def settle(self) -> None:
         """Waits for what was gathered, and plans with it."""
         if self.pending is None:
             return
-        iteration, work, _, parts = self.pending
+        iteration, work = self.pending
         self.pending = None
         work.wait()
         batches = self.batches
-        batches.balancer.update(torch.cat(parts).tolist())
+        batches.balancer.update(torch.cat(self.parts).tolist())
         batches._plan.append((iteration + 1 + batches.lag, batches.balancer.sizes))
