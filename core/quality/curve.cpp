@@ -18,6 +18,7 @@ struct LossCurve::State {
   History history;
   std::uint64_t fitted = 0;  // version of the history that was fitted
   Prediction prediction;
+  Portfolio::Memory memory;
   HorizonTable gain;         // normalised, by horizon in points
   double per_iteration = 1;  // points an iteration
   double since = 0;          // points between the newest finite cost and the newest point
@@ -77,7 +78,7 @@ void LossCurve::refit() {
   const Window window = newest(s.history);
   s.per_iteration = 1 / window.spacing;
   s.since = window.since;
-  s.prediction = predict(window);
+  s.prediction = predict(window, s.memory);
   if (s.diverged()) s.prediction.verdict = Verdict::diverged;
   s.normalise();
 }
@@ -87,7 +88,9 @@ Forecast LossCurve::forecast(double iterations_ahead) const {
   const Prediction& p = s.prediction;
   const double h = s.ahead(iterations_ahead);
   const double expected = p.level + p.change.at(h);
-  const double lowest = expected - p.below.at(h), highest = expected + p.above.at(h);
+  const double spread = p.spread.at(h);
+  const double lowest = std::min(expected, std::max(expected - spread, p.lowest)),
+               highest = expected + spread;
   const bool negated = s.history.sign() < 0;
   return {s.history.sign() * p.now,
           s.history.sign() * expected,

@@ -2,45 +2,42 @@
 #include "core/quality/family_fit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
-#include "core/quality/least_squares.hpp"
 #include "core/quality/models.hpp"
-#include "core/quality/window.hpp"
 
 namespace mlq {
 namespace {
 
 constexpr std::size_t kFewest = 5;  // SLAQ 3.2: at least 5 losses before predicting
-constexpr double kFarthest = 1e12;  // points; beyond, a curve is taken to have ended
-constexpr double kHuge = 1e12;      // bound of a parameter that has none, in scaled units
-constexpr double kDeepest = 3;      // a floor at most that many ranges below the window's least cost
-constexpr double kFarthestOrigin =
+constexpr std::size_t kFrame = 48;  // points whose range is the unit of y'
+constexpr double kFurthest = 1e15;  // number of a point; beyond, a curve is taken to have ended
+constexpr double kHuge = 1e12;      // bound of a parameter that has none
+constexpr double kDeepest = 3;      // a floor is at most that far below base, in ranges
+constexpr double kFurthestOrigin =
     4;  // in lengths of the window: further back the terms of a polynomial coincide
+constexpr double kSmallestRange = 1e-290;
 
-struct Scaled {
-  std::array<double, Window::kCapacity> x{}, y{};
-  std::size_t count = 0;
-  std::span<const double> xs() const { return {x.data(), count}; }
-  std::span<const double> ys() const { return {y.data(), count}; }
+struct Data {
+  std::span<const double> x, y;
+  std::array<double, Window::kCapacity> weights;
+  std::size_t size() const { return x.size(); }
+  std::span<const double> weight() const { return {weights.data(), x.size()}; }
 };
 
-double abscissa(Family family, const Frame& frame, double x) {
-  const double t = std::max(1 + x / frame.origin, 1e-9);
-  return family == Family::power ? std::log(t) : t;
-}
-
-Scaled scaled(Family family, const Frame& frame, std::span<const double> x, std::span<const double> y) {
-  Scaled out;
-  out.count = std::min(x.size(), out.x.size());
-  const std::size_t from = x.size() - out.count;
-  for (std::size_t i = 0; i < out.count; ++i) {
-    out.x[i] = abscissa(family, frame, x[from + i]);
-    out.y[i] = (y[from + i] - frame.base) / frame.scale;
+Data data_of(Family family, const ScaledWindow& window, const FitRange& range) {
+  const std::size_t end = std::min(range.end, window.count), n = std::min(range.length, end);
+  const auto& x = family == Family::power ? window.log_k : window.t;
+  Data data{{x.data() + end - n, n}, {window.y.data() + end - n, n}, {}};
+  double weight = 1;
+  for (std::size_t i = n; i-- > 0;) {
+    data.weights[i] = weight;
+    if (i == 0) break;
+    const double step = window.k[end - n + i] - window.k[end - n + i - 1];
+    weight *= std::abs(step - 1) < 1e-6 ? range.decay : std::pow(range.decay, step);
   }
-  return out;
+  return data;
 }
 
 // Three levels along the window, spikes removed by the medians.
@@ -48,14 +45,14 @@ struct Shape {
   double x1, x2, x3, y1, y2, y3;
 };
 
-Shape shape_of(const Scaled& s) {
-  const std::size_t n = s.count;
-  const auto level = [&](std::size_t from) {
-    std::array<double, 3> v{s.y[from], s.y[from + 1], s.y[from + 2]};
-    return median_of(v);
-  };
-  const std::size_t mid = (n - 3) / 2;
-  return {s.x[1], s.x[mid + 1], s.x[n - 2], level(0), level(mid), level(n - 3)};
+double middle(double a, double b, double c) {
+  return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+Shape shape_of(const Data& d) {
+  const std::size_t n = d.size(), mid = (n - 3) / 2;
+  const auto level = [&](std::size_t from) { return middle(d.y[from], d.y[from + 1], d.y[from + 2]); };
+  return {d.x[1], d.x[mid + 1], d.x[n - 2], level(0), level(mid), level(n - 3)};
 }
 
 Eigen::Vector3d exponential_start(const Shape& at) {
@@ -64,81 +61,68 @@ Eigen::Vector3d exponential_start(const Shape& at) {
   double rate = early > 0 && late > 0 ? std::log(early / late) / between : 1 / between;
   rate = std::clamp(std::isfinite(rate) ? rate : 1 / between, 0.05 / between, 20 / between);
   const double fall = std::max(at.y1 - at.y3, 1e-3);
-  const double e1 = std::exp(-rate * (at.x1 - at.x3));
-  const double amplitude = fall / std::max(1 / e1 > 0 ? std::expm1(rate * (at.x3 - at.x1)) : 1.0, 1e-6);
-  return {std::log(std::max(amplitude, 1e-9)) + rate * at.x3, rate, at.y3 - amplitude};
+  const double amplitude = std::max(fall / std::expm1(rate * (at.x3 - at.x1)), 1e-9);
+  return {std::log(amplitude) + rate * at.x3, rate, at.y3 - amplitude};
 }
 
 // For a given floor d, 1/(y - d) is a polynomial in x: linear least squares, weighted back to residuals of y.
 // The floor that leaves the least is where the solver starts; from elsewhere it follows a long curved valley.
-constexpr std::array kFloors{0.02, 0.15, 0.5,
-                             2.0};  // below the newest level, in units of the fall over the window
+constexpr std::array kFloors{0.05, 0.4, 2.0};  // below the newest level, in units of the fall over the window
 
 template <int Terms>
-Eigen::Matrix<double, Terms + 1, 1> rational_start(const Scaled& data, std::span<const double> weight,
-                                                   const Shape& at) {
-  using Terms2 = Eigen::Matrix<double, Terms, Terms>;
-  using Terms1 = Eigen::Matrix<double, Terms, 1>;
+Eigen::Matrix<double, Terms + 1, 1> rational_start(const Data& d, const Shape& at, double lowest) {
   const double fall = std::max(std::abs(at.y1 - at.y3), 1e-2);
   Eigen::Matrix<double, Terms + 1, 1> best;
+  best.setZero();
+  best[Terms - 1] = 1;
+  best[Terms] = at.y3 - 1;
   double least = std::numeric_limits<double>::infinity();
   for (const double share : kFloors) {
-    const double floor = std::max(at.y3 - share * fall, -kDeepest);
-    Terms2 a = 1e-12 * Terms2::Identity();
-    Terms1 b = Terms1::Zero();
-    for (std::size_t i = 0; i < data.count; ++i) {
-      const double above = std::max(data.y[i] - floor, 1e-3 * fall), w = weight[i] * above * above;
-      Terms1 row;  // highest power first, as in the models
-      row[Terms - 1] = 1;
-      for (int t = Terms - 2; t >= 0; --t) row[t] = row[t + 1] * data.x[i];
-      a += (w * above * above) * row * row.transpose();
-      b += (w * above) * row;
+    const double floor = std::max(at.y3 - share * fall, lowest);
+    double m[5] = {}, r[3] = {};  // moments: sums of weight * x^i, and of weight * x^i / (y - floor)
+    for (std::size_t i = 0; i < d.size(); ++i) {
+      const double x = d.x[i], above = std::max(d.y[i] - floor, 1e-3 * fall);
+      double w = d.weights[i] * above * above * above, v = w * above;
+      for (int j = 0; j < Terms; ++j, w *= x) r[j] += w;
+      for (int j = 0; j < 2 * Terms - 1; ++j, v *= x) m[j] += v;
     }
-    Terms1 c = a.inverse() * b;
+    Eigen::Matrix<double, Terms, Terms> a;
+    Eigen::Matrix<double, Terms, 1> b;
+    for (int row = 0; row < Terms; ++row) {  // highest power first, as in the models
+      b[row] = r[Terms - 1 - row];
+      for (int column = 0; column < Terms; ++column) a(row, column) = m[2 * Terms - 2 - row - column];
+    }
+    a.diagonal().array() *= 1 + 1e-12;
+    Eigen::Matrix<double, Terms, 1> c = a.inverse() * b;
     if (!c.allFinite()) continue;
     c = c.cwiseMax(0);
     c[Terms - 1] = std::max(c[Terms - 1], 1e-6);
     double cost = 0;
-    for (std::size_t i = 0; i < data.count; ++i) {
+    for (std::size_t i = 0; i < d.size(); ++i) {
       double q = c[0];
-      for (int t = 1; t < Terms; ++t) q = q * data.x[i] + c[t];
-      const double r = 1 / q + floor - data.y[i];
-      cost += weight[i] * r * r;
+      for (int j = 1; j < Terms; ++j) q = q * d.x[i] + c[j];
+      const double residual = 1 / q + floor - d.y[i];
+      cost += d.weights[i] * residual * residual;
     }
     if (!(cost < least)) continue;
     least = cost;
     best << c, floor;
   }
-  if (!std::isfinite(least)) {
-    best.setZero();
-    best[Terms - 1] = 1;
-    best[Terms] = at.y3 - 1;
-  }
   return best;
 }
 
 template <class Model, int N = Model::kParameters>
-void run(const Scaled& data, std::span<const double> weight, const Eigen::Matrix<double, N, 1>& lower,
-         const Eigen::Matrix<double, N, 1>& upper, Eigen::Matrix<double, N, 1> p, FamilyFit& fit) {
+FamilyFit run(const Data& data, const Eigen::Matrix<double, N, 1>& lower,
+              const Eigen::Matrix<double, N, 1>& upper, Eigen::Matrix<double, N, 1> p,
+              const SolveOptions& options) {
   const Model model;
   LeastSquares<Model> solver(model, lower, upper);
-  const SolveSummary summary = solver.solve(data.xs(), data.ys(), weight.last(data.count), p);
+  const SolveSummary summary = solver.solve(data.x, data.y, data.weight(), p, options);
+  FamilyFit fit;
   fit.usable = summary.usable;
   fit.cost = summary.cost;
   fit.p.template head<N>() = p;
-}
-
-double scaled_value(const FamilyFit& fit, double x) {
-  switch (fit.family) {
-    case Family::sublinear:
-      return 1 / ((fit.p[0] * x + fit.p[1]) * x + fit.p[2]) + fit.p[3];
-    case Family::hyperbola:
-      return 1 / (fit.p[0] * x + fit.p[1]) + fit.p[2];
-    case Family::exponential:
-    case Family::power:
-      return std::exp(std::min(fit.p[0] - fit.p[1] * x, 300.0)) + fit.p[2];
-  }
-  return 0;
+  return fit;
 }
 
 }  // namespace
@@ -147,53 +131,90 @@ const char* name_of(Family family) noexcept {
   switch (family) {
     case Family::sublinear:
       return "sublinear";
-    case Family::hyperbola:
-      return "hyperbola";
     case Family::exponential:
       return "exponential";
+    case Family::hyperbola:
+      return "hyperbola";
     case Family::power:
       return "power";
   }
   return "";
 }
 
-double FamilyFit::value(double ahead) const {
-  return frame.base +
-         frame.scale * scaled_value(*this, abscissa(family, frame, std::clamp(ahead, -kFarthest, kFarthest)));
+double Frame::time(double k) const {
+  return std::max((std::min(k, kFurthest) - shift) / origin, 1e-9);
 }
 
-double FamilyFit::floor() const {
-  return frame.base + frame.scale * (family == Family::sublinear ? p[3] : p[2]);
+ScaledWindow scale(const Window& window, const Frame* previous) {
+  ScaledWindow out;
+  const std::size_t n = window.count;
+  if (n == 0) return out;
+  const auto recent = window.ys().last(std::min(n, kFrame));
+  const auto [low, high] = std::minmax_element(recent.begin(), recent.end());
+  const double range = *high - *low;
+  if (!(range > kSmallestRange)) return out;
+  const double length = std::max(-window.x[n - recent.size()], 1.0);
+  const double origin = std::max(std::min(window.age, kFurthestOrigin * length), length + 1);
+  out.frame = {window.age - origin, origin, *low, range};
+  if (previous != nullptr) {
+    const double t = previous->time(window.age);
+    const bool same_range = range < 1.5 * previous->scale && range > 0.4 * previous->scale &&
+                            *low > previous->base - 0.5 * previous->scale &&
+                            *low < previous->base + 0.5 * previous->scale;
+    if (same_range && t >= 1 && t < 1.25 && previous->time(window.age - length) > 1e-3) out.frame = *previous;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    out.k[i] = std::max(window.age + window.x[i], 1.0);
+    out.t[i] = out.frame.time(out.k[i]);
+    out.log_k[i] = std::log(out.k[i] / out.frame.origin);
+    out.y[i] = std::clamp((window.y[i] - out.frame.base) / out.frame.scale, -1e9, 1e9);
+  }
+  out.lowest = -kDeepest;
+  if (window.nonnegative) out.lowest = std::min(0.0, std::max(-kDeepest, -out.frame.base / out.frame.scale));
+  out.count = n;
+  return out;
 }
 
-Frame frame_of(std::span<const double> x, std::span<const double> y, double age) {
-  const auto [low, high] = std::minmax_element(y.begin(), y.end());
-  const double length = std::max(x.back() - x.front(), 1.0);
-  return {std::max(std::min(age, kFarthestOrigin * length), length + 1), *low, *high - *low};
+double value_at(Family family, const Frame& frame, const FamilyFit& fit, double k) {
+  const auto& p = fit.p;
+  const double x =
+      family == Family::power ? std::log(std::clamp(k, 1.0, kFurthest) / frame.origin) : frame.time(k);
+  switch (family) {
+    case Family::sublinear:
+      return 1 / ((p[0] * x + p[1]) * x + p[2]) + p[3];
+    case Family::hyperbola:
+      return 1 / (p[0] * x + p[1]) + p[2];
+    case Family::exponential:
+    case Family::power:
+      return std::exp(std::min(p[0] - p[1] * x, 300.0)) + p[2];
+  }
+  return 0;
 }
 
-FamilyFit fit_family(Family family, const Frame& frame, std::span<const double> x, std::span<const double> y,
-                     std::span<const double> weight, const FamilyFit* start) {
-  FamilyFit fit{family, frame, Eigen::Vector4d::Zero(), 0, false};
-  if (x.size() < kFewest || !(frame.scale > 1e-290)) return fit;
-  const Scaled data = scaled(family, frame, x, y);
-  const Shape shape = shape_of(data);
-  const bool warm = start != nullptr && start->usable && start->family == family;
+double floor_of(Family family, const FamilyFit& fit) {
+  return family == Family::sublinear ? fit.p[3] : fit.p[2];
+}
+
+FamilyFit fit_family(Family family, const ScaledWindow& window, const FitRange& range, const FamilyFit* start,
+                     const SolveOptions& options) {
+  const Data data = data_of(family, window, range);
+  if (data.size() < kFewest) return {};
+  const bool warm = start != nullptr && start->usable;
+  FamilyFit fit;
   if (family == Family::sublinear) {
-    const Eigen::Vector4d p = warm ? start->p : rational_start<3>(data, weight.last(data.count), shape);
-    run<Sublinear>(data, weight, Eigen::Vector4d(0, 0, 1e-9, -kDeepest),
-                   Eigen::Vector4d(kHuge, kHuge, kHuge, 1), p, fit);
+    const Eigen::Vector4d p = warm ? start->p : rational_start<3>(data, shape_of(data), window.lowest);
+    fit = run<Sublinear>(data, {0, 0, 1e-9, window.lowest}, {kHuge, kHuge, kHuge, 1}, p, options);
   } else if (family == Family::hyperbola) {
     const Eigen::Vector3d p =
-        warm ? Eigen::Vector3d(start->p.head<3>()) : rational_start<2>(data, weight.last(data.count), shape);
-    run<Hyperbola>(data, weight, Eigen::Vector3d(0, 1e-9, -kDeepest), Eigen::Vector3d(kHuge, kHuge, 1), p,
-                   fit);
+        warm ? Eigen::Vector3d(start->p.head<3>()) : rational_start<2>(data, shape_of(data), window.lowest);
+    fit = run<Hyperbola>(data, {0, 1e-9, window.lowest}, {kHuge, kHuge, 1}, p, options);
   } else {
-    const Eigen::Vector3d p = warm ? Eigen::Vector3d(start->p.head<3>()) : exponential_start(shape);
-    run<Exponential>(data, weight, Eigen::Vector3d(-kHuge, 0, -kDeepest), Eigen::Vector3d(300, kHuge, 1), p,
-                     fit);
+    const Eigen::Vector3d p = warm ? Eigen::Vector3d(start->p.head<3>()) : exponential_start(shape_of(data));
+    fit = run<Exponential>(data, {-kHuge, 0, window.lowest}, {300, kHuge, 1}, p, options);
   }
-  fit.usable = fit.usable && std::isfinite(fit.value(0)) && std::isfinite(fit.value(kFarthest));
+  const double last = window.k[std::min(range.end, window.count) - 1];
+  fit.usable = fit.usable && std::isfinite(value_at(family, window.frame, fit, last)) &&
+               std::isfinite(value_at(family, window.frame, fit, kFurthest));
   return fit;
 }
 

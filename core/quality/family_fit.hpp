@@ -1,50 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One curve family fitted to a window, in the units of the costs.
+// The curve families fitted to a window that was brought to coordinates of order 1.
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <cstdint>
 #include <span>
+
+#include "core/quality/least_squares.hpp"
+#include "core/quality/window.hpp"
 
 namespace mlq {
 
 enum class Family : std::uint8_t {
   sublinear,    ///< 1/(a k^2 + b k + c) + d, SLAQ 3.1; a, b, c >= 0, d below the data
-  hyperbola,    ///< 1/(a k + b) + c
   exponential,  ///< mu^(k-b) + c, SLAQ 3.1, without its b >= 0, which ties the amplitude to the unit of the
                 ///< loss
+  hyperbola,    ///< 1/(a k + b) + c
   power,        ///< A k^-p + c
 };
-inline constexpr int kFamilies = 4;
+inline constexpr std::array kFamilies{Family::sublinear, Family::exponential, Family::hyperbola,
+                                      Family::power};
 const char* name_of(Family family) noexcept;
 
-/// Where the scaled coordinates of a fit lie.
+/// k is the number of a point of the run, from 1. t = (k - shift)/origin, y' = (y - base)/scale.
 struct Frame {
-  double origin = 1;  ///< k of x = 0 in points, >= 1; the abscissa is t = (origin + x)/origin in (0, 1]
-  double base = 0;    ///< smallest cost of the window
-  double scale = 1;   ///< range of the costs, > 0
+  double shift = 0, origin = 1, base = 0, scale = 1;
+  double time(double k) const;
+  bool operator==(const Frame&) const = default;
 };
 
-/// A fitted curve. Parameters are those of models.hpp, in the frame's coordinates.
-struct FamilyFit {
-  Family family = Family::exponential;
+/// The newest points of a window in a frame, oldest first.
+struct ScaledWindow {
   Frame frame;
-  Eigen::Vector4d p = Eigen::Vector4d::Zero();
-  double cost = 0;  ///< sum of weight * residual^2 in scaled units
-  bool usable = false;
-
-  /// Cost `ahead` points after x = 0 (negative: before). Finite when usable.
-  double value(double ahead) const;
-  /// Where the curve ends. Finite when usable.
-  double floor() const;
+  double lowest = 0;  ///< y' no curve is expected to go below
+  std::size_t count = 0;
+  std::array<double, Window::kCapacity> k{}, t{}, log_k{}, y{};
 };
 
-/// The frame of a window of n >= 1 points (x rising to about 0) of a run whose newest point is number `age`.
-Frame frame_of(std::span<const double> x, std::span<const double> y, double age);
+/// `previous`, a frame of the same run at the same spacing, is kept while it still suits, so that fits can
+/// start from the last ones. The range of y is that of the newest points; not usable (count = 0) when they
+/// are all the same.
+ScaledWindow scale(const Window& window, const Frame* previous = nullptr);
 
-/// Weighted least squares; needs at least 5 points and a positive range, otherwise the result is not usable.
-/// `start`, when usable and of the same family, is where the solver begins (a warm start).
-FamilyFit fit_family(Family family, const Frame& frame, std::span<const double> x, std::span<const double> y,
-                     std::span<const double> weight, const FamilyFit* start = nullptr);
+/// A fitted curve, in the frame's coordinates; p as in models.hpp.
+struct FamilyFit {
+  Eigen::Vector4d p = Eigen::Vector4d::Zero();
+  double cost = 0;  ///< sum of weight * residual^2
+  bool usable = false;
+};
+
+/// y' at point number k >= 0 of the run. Finite for a usable fit.
+double value_at(Family family, const Frame& frame, const FamilyFit& fit, double k);
+/// Where the curve ends, y'.
+double floor_of(Family family, const FamilyFit& fit);
+
+struct FitRange {
+  std::size_t end = 0;     ///< one past the newest point
+  std::size_t length = 0;  ///< points used at most
+  double decay = 1;        ///< weight of a point against the next one, 0 < decay <= 1
+};
+
+/// Weighted least squares within bounds over the range; usable from 5 points on. Starts from `start` when
+/// that is given and usable (in the same frame), otherwise from a closed-form guess.
+FamilyFit fit_family(Family family, const ScaledWindow& window, const FitRange& range, const FamilyFit* start,
+                     const SolveOptions& options);
 
 }  // namespace mlq

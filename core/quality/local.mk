@@ -8,5 +8,7 @@ libmlqcore_la_SOURCES += \
 	core/quality/horizon.hpp \
 	core/quality/least_squares.hpp \
 	core/quality/models.hpp \
+	core/quality/portfolio.cpp core/quality/portfolio.hpp \
 	core/quality/prediction.cpp core/quality/prediction.hpp \
+	core/quality/trend_bank.cpp core/quality/trend_bank.hpp \
 	core/quality/window.cpp core/quality/window.hpp

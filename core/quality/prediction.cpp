@@ -3,78 +3,79 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "core/quality/family_fit.hpp"
+#include <limits>
 
 namespace mlq {
 namespace {
 
 constexpr std::size_t kFewest = 5;
-constexpr std::size_t kFitted = 40;  // points a family is fitted to
+constexpr double kReach = 4;      // lengths of the run so far: beyond, nothing more is foreseen
+constexpr double kErrors = 1.75;  // half of the 80 % interval, in mean absolute errors of the back-tests
+constexpr double kGrowth = 0.75;  // how the error grows with the horizon
+constexpr double kUntested =
+    0.5;  // half of the interval without a back-test, as a share of the predicted change
+constexpr double kUseless = 0.005;  // change worth a prediction, as a share of the run's range
 
-// Clean curves follow their newest points (SLAQ's 0.8); noisy ones need the average of more.
-double decay_for(double noise, double range) {
-  const double share = range > 0 ? noise / range : 1;
-  if (share < 0.005) return 0.8;
-  return share < 0.05 ? 0.9 : 0.96;
+// A change is judged over a horizon that means something for the length of the run.
+double telling_horizon(const Window& window) {
+  return std::max(10.0, 0.1 * window.age);
 }
 
-void no_change(Prediction& out, double spread) {
+Verdict verdict_of(const Window& window, const Prediction& p, double noise) {
+  const double h = telling_horizon(window);
+  const double change = p.change.at(h);
+  if (!(std::abs(change) > kUseless * window.range)) return Verdict::plateau;
+  if (change > 0) return change > p.spread.at(h) || change > 2 * noise ? Verdict::rising : Verdict::plateau;
+  return -change > p.spread.at(h) || -change > 2 * noise ? Verdict::improving : Verdict::noisy;
+}
+
+void nothing_to_foresee(Prediction& out, double spread) {
   for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
     out.change[i] = 0;
-    out.below[i] = out.above[i] = spread;
+    out.spread[i] = spread;
+  }
+}
+
+void foresee(const Window& window, const ScaledWindow& scaled, const Portfolio& portfolio, double noise,
+             Prediction& out) {
+  const double unit = scaled.frame.scale;
+  const double furthest = kReach * window.age;
+  const double error = unit * portfolio.error(), quiet = std::min(error, 0.5 * noise);
+  out.level = scaled.frame.base + unit * portfolio.level();
+  double change = 0;
+  for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
+    const double h = HorizonTable::horizon(i);
+    if (i == 0 || HorizonTable::horizon(i - 1) < furthest)
+      change = unit * portfolio.change(std::min(h, furthest));
+    out.change[i] = change;
+    const double growth = std::pow(h / portfolio.tested_horizon(), kGrowth);
+    out.spread[i] = portfolio.tests() > 0 ? kErrors * (quiet + (error - quiet) * std::min(growth, 10.0))
+                                          : 1.28 * noise + kUntested * std::abs(change);
   }
 }
 
 }  // namespace
 
-Prediction predict(const Window& window) {
+Prediction predict(const Window& window, Portfolio::Memory& memory) {
   Prediction out;
   if (window.count == 0) return out;
   const auto ys = window.ys();
   out.now = out.level = smoothed_present(ys);
-  const auto [low, high] = std::minmax_element(ys.begin(), ys.end());
+  out.lowest = window.nonnegative ? 0 : -std::numeric_limits<double>::max();
   const double noise = noise_of(ys);
-  no_change(out, 1.28 * noise);
+  nothing_to_foresee(out, 1.28 * noise);
   if (window.count < kFewest) return out;
-  if (!(*high > *low)) {
-    out.verdict = Verdict::constant;
-    out.model = "constant";
+  const ScaledWindow scaled = scale(window, memory.spacing == window.spacing ? &memory.frame : nullptr);
+  if (scaled.count == 0) {
+    out.verdict = window.range > 0 ? Verdict::plateau : Verdict::constant;
+    out.model = window.range > 0 ? "no change" : "constant";
     return out;
   }
-  const std::size_t n = std::min(window.count, kFitted);
-  const auto x = window.xs().last(n), y = ys.last(n);
-  std::array<double, kFitted> weight{};
-  const auto [near_low, near_high] = std::minmax_element(y.begin(), y.end());
-  const double decay = decay_for(noise, *near_high - *near_low);
-  double total = 0;
-  for (std::size_t i = 0; i < n; ++i) total += weight[i] = std::pow(decay, -2 * x[i]);
-  const Frame frame = frame_of(x, y, window.age);
-  FamilyFit best;
-  for (const Family family : {Family::exponential, Family::sublinear}) {
-    const FamilyFit fit = fit_family(family, frame, x, y, {weight.data(), n});
-    if (fit.usable && (!best.usable || fit.cost < best.cost)) best = fit;
-  }
-  if (!best.usable) {
-    out.verdict = Verdict::plateau;
-    out.model = "no change";
-    return out;
-  }
-  out.level = best.value(0);
-  const double sigma = std::max(noise, frame.scale * std::sqrt(std::max(best.cost, 0.0) / total));
-  const double reach = 4 * window.age;
-  for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
-    const double h = std::min(HorizonTable::horizon(i), reach);
-    out.change[i] = best.value(h) - out.level;
-    out.below[i] = out.above[i] = 1.28 * sigma + 0.3 * std::abs(out.change[i]);
-  }
-  out.model = name_of(best.family);
-  const double ten = std::abs(out.change.at(10));
-  out.verdict = ten > noise                ? Verdict::improving
-                : ten > 1e-4 * frame.scale ? Verdict::noisy
-                                           : Verdict::plateau;
-  if (y.back() > y.front() + 2 * noise && smoothed_present(y.first(n / 2)) < out.now - 2 * noise)
-    out.verdict = Verdict::rising;
+  const Portfolio portfolio(scaled, memory);
+  memory.spacing = window.spacing;
+  foresee(window, scaled, portfolio, noise, out);
+  out.model = portfolio.strongest();
+  out.verdict = verdict_of(window, out, noise);
   return out;
 }
 

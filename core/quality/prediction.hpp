@@ -4,22 +4,23 @@
 
 #include "core/quality/curve.hpp"
 #include "core/quality/horizon.hpp"
+#include "core/quality/portfolio.hpp"
 #include "core/quality/window.hpp"
 
 namespace mlq {
 
 /// In the units of the costs; every number finite.
 struct Prediction {
-  double now = 0;    ///< smoothed present
-  double level = 0;  ///< where the chosen trend stands at the newest point; reductions are counted from here
+  double now = 0;       ///< smoothed present
+  double level = 0;     ///< where the trend stands at the newest point; reductions are counted from here
   HorizonTable change;  ///< expected cost at a horizon (in points) minus `level`
-  HorizonTable below;   ///< distance from the expected cost down to the 80 % interval's lower end, >= 0
-  HorizonTable above;   ///< likewise up
+  HorizonTable spread;  ///< half of the 80 % interval, >= 0
+  double lowest = 0;    ///< no interval reaches below
   const char* model = "none";
   Verdict verdict = Verdict::no_data;
 };
 
 /// Bounded time; whatever the window holds, nothing that is not finite comes out.
-Prediction predict(const Window& window);
+Prediction predict(const Window& window, Portfolio::Memory& memory);
 
 }  // namespace mlq

@@ -62,6 +62,8 @@ Window newest(const History& history) {
   }
   for (std::size_t i = 0; i < window.count; ++i)
     window.x[i] = (window.x[i] - newest_iteration) / window.spacing;
+  window.range = history.worst_cost() - history.best_cost();
+  window.nonnegative = history.any() && history.best_cost() >= 0;
   if (history.size() > 0) {
     window.age = 1 + (newest_iteration - history.iteration(0)) / window.spacing;
     window.since = (history.last_iteration() - newest_iteration) / window.spacing;

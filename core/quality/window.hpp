@@ -18,6 +18,8 @@ struct Window {
   std::size_t count = 0;
   double spacing = 1;  ///< iterations between two reports, the median of the newest; > 0
   double age = 1;  ///< k of the newest point, >= 1: points since the beginning of the run, the first being 1
+  double range = 0;          ///< of all costs of the run
+  bool nonnegative = false;  ///< no cost of the run was ever below 0, so none is expected to be
   double since = 0;  ///< iterations reported after the newest finite point (non-finite ones), in points
 
   std::span<const double> xs() const { return {x.data(), count}; }

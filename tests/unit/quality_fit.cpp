@@ -1,36 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <array>
 #include <cmath>
-#include <vector>
 
 #include "core/quality/family_fit.hpp"
 #include "core/quality/least_squares.hpp"
 #include "core/quality/models.hpp"
+#include "core/quality/window.hpp"
 #include "tests/unit/quality_suites.hpp"
 
 using namespace mlq;
 
 namespace {
 
-struct Data {
-  std::vector<double> x, y, weight;
+constexpr SolveOptions kExact{200, 1e-12, 1e-3};
+
+struct Fitted {
+  Family family;
+  ScaledWindow scaled;
+  FamilyFit fit;
+  double value(double k) const {
+    return scaled.frame.base + scaled.frame.scale * value_at(family, scaled.frame, fit, k);
+  }
+  double floor() const { return scaled.frame.base + scaled.frame.scale * floor_of(family, fit); }
 };
 
-// k = 1..n, positions relative to the newest.
+// The curve at k = 1..n.
 template <class Curve>
-Data sample(int n, Curve curve, double decay = 1) {
-  Data data;
+Window window_of(int n, Curve curve) {
+  Window window;
+  window.age = n;
+  window.count = static_cast<std::size_t>(n);
   for (int k = 1; k <= n; ++k) {
-    data.x.push_back(k - n);
-    data.y.push_back(curve(k));
-    data.weight.push_back(std::pow(decay, 2 * (n - k)));
+    window.x[static_cast<std::size_t>(k - 1)] = k - n;
+    window.y[static_cast<std::size_t>(k - 1)] = curve(k);
   }
-  return data;
+  return window;
 }
 
-FamilyFit fitted(Family family, const Data& data) {
-  const Frame frame = frame_of(data.x, data.y, static_cast<double>(data.x.size()));
-  return fit_family(family, frame, data.x, data.y, data.weight);
+Fitted fitted(Family family, const Window& window, double decay = 1) {
+  Fitted out{family, scale(window), {}};
+  out.fit = fit_family(family, out.scaled, {window.count, window.count, decay}, nullptr, kExact);
+  return out;
 }
 
 template <class Model>
@@ -59,62 +68,85 @@ END_TEST
 
 START_TEST(an_exponential_is_recovered) {
   // mu^(k-b) + c with mu = 0.9, b = 20, c = 0.7
-  const Data data = sample(
-      40, [](double k) { return std::pow(0.9, k - 20) + 0.7; }, 0.9);
-  const FamilyFit fit = fitted(Family::exponential, data);
-  ck_assert(fit.usable);
-  ck_assert_double_eq_tol(fit.floor(), 0.7, 1e-5);
-  ck_assert_double_eq_tol(std::exp(-fit.p[1] / fit.frame.origin), 0.9, 1e-5);
-  ck_assert_double_eq_tol(fit.value(10), std::pow(0.9, 30) + 0.7, 1e-5);
+  const Fitted fit =
+      fitted(Family::exponential, window_of(40, [](double k) { return std::pow(0.9, k - 20) + 0.7; }), 0.9);
+  ck_assert(fit.fit.usable);
+  ck_assert_double_eq_tol(fit.floor(), 0.7, 1e-6);
+  ck_assert_double_eq_tol(std::exp(-fit.fit.p[1] / fit.scaled.frame.origin), 0.9, 1e-6);
+  ck_assert_double_eq_tol(fit.value(50), std::pow(0.9, 30) + 0.7, 1e-6);
 }
 END_TEST
 
 START_TEST(a_sublinear_curve_is_recovered) {
   const auto curve = [](double k) { return 1 / (0.002 * k * k + 0.05 * k + 0.4) + 3; };
-  const FamilyFit fit = fitted(Family::sublinear, sample(40, curve, 0.95));
-  ck_assert(fit.usable);
-  ck_assert_double_eq_tol(fit.floor(), 3, 0.3);
-  ck_assert_double_eq_tol(fit.value(10), curve(50), 1e-3);
-  ck_assert_double_eq_tol(fit.value(-39), curve(1), 1e-2);
+  const Fitted fit = fitted(Family::sublinear, window_of(40, curve), 0.95);
+  ck_assert(fit.fit.usable);
+  const Frame& f = fit.scaled.frame;  // y' = 1/(a t^2 + b t + c) + d, with t = k/origin here
+  ck_assert_double_eq(f.shift, 0);
+  ck_assert_double_eq_tol(fit.fit.p[0] / (f.scale * f.origin * f.origin), 0.002, 1e-6);
+  ck_assert_double_eq_tol(fit.fit.p[1] / (f.scale * f.origin), 0.05, 1e-5);
+  ck_assert_double_eq_tol(fit.fit.p[2] / f.scale, 0.4, 1e-5);
+  ck_assert_double_eq_tol(fit.floor(), 3, 1e-4);
+  ck_assert_double_eq_tol(fit.value(80), curve(80), 1e-5);
 }
 END_TEST
 
 START_TEST(a_hyperbola_and_a_power_law_are_recovered) {
   const auto hyperbola = [](double k) { return 1 / (0.05 * k + 0.4) - 2; };
-  const FamilyFit h = fitted(Family::hyperbola, sample(60, hyperbola));
-  ck_assert_double_eq_tol(h.floor(), -2, 1e-4);
-  ck_assert_double_eq_tol(h.value(60), hyperbola(120), 1e-4);
+  const Fitted h = fitted(Family::hyperbola, window_of(45, hyperbola));
+  ck_assert_double_eq_tol(h.floor(), -2, 1e-5);
+  ck_assert_double_eq_tol(h.value(120), hyperbola(120), 1e-5);
   const auto power = [](double k) { return 8 * std::pow(k, -0.5) + 1; };
-  const FamilyFit p = fitted(Family::power, sample(60, power));
-  ck_assert_double_eq_tol(p.p[1], 0.5, 1e-3);
-  ck_assert_double_eq_tol(p.floor(), 1, 1e-2);
-  ck_assert_double_eq_tol(p.value(60), power(120), 1e-3);
+  const Fitted p = fitted(Family::power, window_of(45, power));
+  ck_assert_double_eq_tol(p.fit.p[1], 0.5, 1e-5);
+  ck_assert_double_eq_tol(p.floor(), 1, 1e-4);
+  ck_assert_double_eq_tol(p.value(120), power(120), 1e-4);
 }
 END_TEST
 
 START_TEST(weights_forget_what_was_long_ago) {
   // a drop of the learning rate at k = 20: the newest 20 points alone are a clean exponential
   const auto curve = [](double k) { return k < 20 ? 50 - k : 10 * std::pow(0.9, k - 20) + 5; };
-  const FamilyFit fit = fitted(Family::exponential, sample(40, curve, 0.6));
-  ck_assert_double_eq_tol(fit.value(10), curve(50), 0.05);
+  ck_assert_double_eq_tol(fitted(Family::exponential, window_of(40, curve), 0.36).value(50), curve(50), 0.05);
 }
 END_TEST
 
-START_TEST(bounds_hold) {
-  // rising data: no family may rise, and the floor stays below the data
-  const Data data = sample(30, [](double k) { return k; });
-  for (const Family family : {Family::sublinear, Family::hyperbola, Family::exponential, Family::power}) {
-    const FamilyFit fit = fitted(family, data);
-    if (!fit.usable) continue;
-    ck_assert_double_le(fit.value(10), fit.value(0) + 1e-9);
-    ck_assert(std::isfinite(fit.cost));
+START_TEST(a_warm_start_ends_where_a_cold_one_does) {
+  const auto curve = [](double k) {
+    return 1 / (0.002 * k * k + 0.05 * k + 0.4) + 3 + 0.01 * std::sin(9 * k);
+  };
+  const ScaledWindow before = scale(window_of(40, curve));
+  const ScaledWindow after = scale(window_of(41, curve), &before.frame);
+  ck_assert(after.frame == before.frame);
+  for (const Family family : kFamilies) {
+    const FamilyFit last = fit_family(family, before, {40, 30, 0.9}, nullptr, kExact);
+    const FamilyFit warm = fit_family(family, after, {41, 30, 0.9}, &last, kExact);
+    const FamilyFit cold = fit_family(family, after, {41, 30, 0.9}, nullptr, kExact);
+    ck_assert(last.usable && warm.usable && cold.usable);
+    ck_assert_double_eq_tol(warm.cost, cold.cost, 1e-4 * cold.cost);
   }
 }
 END_TEST
 
+START_TEST(bounds_hold) {
+  // rising data: no family may rise
+  const Window window = window_of(30, [](double k) { return k; });
+  for (const Family family : kFamilies) {
+    const Fitted fit = fitted(family, window);
+    if (!fit.fit.usable) continue;
+    ck_assert_double_le(fit.value(40), fit.value(30) + 1e-9);
+    ck_assert(std::isfinite(fit.fit.cost));
+  }
+  // a loss that was never negative has no negative floor
+  Window falling = window_of(30, [](double k) { return 40 - k; });
+  falling.nonnegative = true;
+  for (const Family family : kFamilies) ck_assert_double_ge(fitted(family, falling).floor(), -1e-9);
+}
+END_TEST
+
 START_TEST(nothing_usable_from_too_little) {
-  ck_assert(!fitted(Family::exponential, sample(4, [](double k) { return 1 / k; })).usable);
-  ck_assert(!fitted(Family::exponential, sample(30, [](double) { return 2.0; })).usable);
+  ck_assert(!fitted(Family::exponential, window_of(4, [](double k) { return 1 / k; })).fit.usable);
+  ck_assert_uint_eq(scale(window_of(30, [](double) { return 2.0; })).count, 0);
 }
 END_TEST
 
@@ -125,6 +157,7 @@ TCase* quality_fit_case() {
   tcase_add_test(c, a_sublinear_curve_is_recovered);
   tcase_add_test(c, a_hyperbola_and_a_power_law_are_recovered);
   tcase_add_test(c, weights_forget_what_was_long_ago);
+  tcase_add_test(c, a_warm_start_ends_where_a_cold_one_does);
   tcase_add_test(c, bounds_hold);
   tcase_add_test(c, nothing_usable_from_too_little);
   return c;
