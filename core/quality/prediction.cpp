@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFewest = 5;
 constexpr double kReach = 4;      // lengths of the run so far: beyond, nothing more is foreseen
-constexpr double kErrors = 1.75;  // half of the 80 % interval, in mean absolute errors of the back-tests
+constexpr double kErrors = 1.2;   // half of the 80 % interval, in mean absolute errors of the back-tests
 constexpr double kGrowth = 0.75;  // how the error grows with the horizon
 constexpr double kUntested =
     0.5;  // half of the interval without a back-test, as a share of the predicted change

@@ -128,6 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #ifdef FUZZING_MAIN
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -185,6 +186,12 @@ int main(int argc, char** argv) {
   const auto end = Clock::now() + std::chrono::duration<double>(argc > 1 ? std::atof(argv[1]) : 20);
   std::vector<Curve> real;
   for (int i = 2; i < argc; ++i) real.push_back(read(argv[i]));
+  const char* source = std::getenv("srcdir");
+  const std::filesystem::path data = std::filesystem::path(source == nullptr ? "." : source) / "tests/data";
+  std::error_code none;
+  if (real.empty())
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(data, none))
+      if (entry.path().extension() == ".csv") real.push_back(read(entry.path().c_str()));
   std::mt19937 random(1);
   std::size_t rounds = 0;
   for (; Clock::now() < end; ++rounds) {
