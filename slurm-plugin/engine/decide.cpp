@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double stale_s = 60;  ///< decisions older than that count for nothing
 constexpr double hold_s = 60;   ///< how long a new engine may take to read the store
-constexpr double comment_running_s = 15;
+constexpr double comment_running_s = 5;
 constexpr double comment_pending_s = 30;
 constexpr double final_wait_s = 30;  ///< after that the last text is written without mlqd
 constexpr auto fit_budget = std::chrono::milliseconds(500);

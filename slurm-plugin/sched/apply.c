@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
-#include <unistd.h>
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/apply.h"
@@ -8,7 +7,6 @@
 
 #define PIECE_US 1000 /* a piece ends when it held the lock so long */
 #define PIECE_JOBS 64
-#define PAUSE_US 1000 /* for those who wait for the lock */
 
 /* The record the decision is about, if it is still that job. */
 static job_record_t *_same_job(const mlq_decision_t *decision)
@@ -135,6 +133,7 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 	size_t done = 0;
 	uint32_t applied = 0;
 
+	mlq_pause();
 	lock_slurmctld(locks);
 	began = mlq_clock_us();
 	do {
@@ -163,8 +162,6 @@ extern void mlq_apply(const mlq_snapshot_t *snapshot,
 	for (size_t done = 0; done < count;) {
 		if (slurmctld_config.shutdown_time)
 			return;
-		if (done)
-			usleep(PAUSE_US);
 		done += _apply_piece(snapshot, decisions + done, count - done,
 				     stats);
 	}

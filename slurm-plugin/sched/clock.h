@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Microseconds of a clock that never jumps. */
 static inline uint64_t mlq_clock_us(void)
@@ -12,6 +13,15 @@ static inline uint64_t mlq_clock_us(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/*
+ * Before each lock: others get their turn at it, and a thread that has just
+ * slept is seldom taken off its core in the middle of a short hold.
+ */
+static inline void mlq_pause(void)
+{
+	usleep(500);
 }
 
 #endif

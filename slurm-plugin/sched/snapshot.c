@@ -174,6 +174,7 @@ static uint64_t _lock(void)
 	slurmctld_lock_t locks = {
 		.conf = READ_LOCK, .job = READ_LOCK, .part = READ_LOCK};
 
+	mlq_pause();
 	lock_slurmctld(locks);
 	return mlq_clock_us();
 }
