@@ -4,6 +4,7 @@
 import os
 import random
 import threading
+import time
 import unittest
 
 from cluster import Cluster, wait_until
@@ -18,8 +19,8 @@ def submissions():
     dice = random.Random(20240229)
     jobs = []
     for n in range(JOBS):
-        # limits far apart, so that a second more or less changes no plan
-        options = [f"-n{dice.choice([1, 1, 2, 3, 4, 6, 8])}", f"--time={dice.choice([7, 23, 61, 127, 251])}"]
+        # limits long and far apart, so that a minute more or less changes no plan
+        options = [f"-n{dice.choice([1, 1, 2, 3, 4, 6, 8])}", f"--time={dice.choice([61, 127, 251, 509, 1021])}"]
         kind = dice.randrange(10)
         if kind == 0:
             options.append(f"--nice={dice.choice([50, 500])}")
@@ -75,19 +76,19 @@ class Run(threading.Thread):
                 cycles = int(line.split(":")[1])
         return cycles
 
+    def eligible(self):
+        return sum(text.startswith("PENDING") and "Held" not in text and "Dependency" not in text
+                   for text in self.c.jobs("%T %r").values())
+
     def settled(self):
-        """The running jobs, when two more passes of backfill have changed nothing."""
+        """The running jobs, when two whole passes of backfill (it makes none without eligible jobs) changed nothing."""
         while True:
             before, cycles = self.running(), self.backfill_cycles()
-            if any(s == "COMPLETING" for s in self.c.jobs().values()):
-                continue
-            wait_until("backfill runs", lambda: self.pending() == 0 or self.backfill_cycles() >= cycles + 2, 60)
-            if self.running() == before:
+            wait_until("backfill runs", lambda: self.backfill_cycles() >= cycles + 3 or not self.eligible(), 60)
+            if not self.eligible():
+                time.sleep(2)
+            if self.running() == before and "COMPLETING" not in self.c.jobs().values():
                 return before
-
-    def pending(self):
-        return sum(s == "PENDING" and r not in ("(JobHeldUser)", "(DependencyNeverSatisfied)")
-                   for s, r in (text.split(" ", 1) for text in self.c.jobs("%T %r").values()))
 
     def drain(self):
         seen, ended, released = set(), [], False
@@ -102,7 +103,7 @@ class Run(threading.Thread):
                 held = [j for j, text in self.c.jobs("%T %r").items() if text.startswith("PENDING JobHeld")]
                 self.c.run("scontrol", "release", *held)
                 continue
-            first = [j for step in self.steps for j in step if j in now][:2]
+            first = [j for step in self.steps for j in step if j in now][:3]
             self.c.run("scancel", *first)
             wait_until("they have ended", lambda: not set(first) & self.running(), 60)
 
@@ -112,7 +113,7 @@ class Order(unittest.TestCase):
     maxDiff = None
 
     def test_fifty_mixed_jobs_start_as_under_backfill(self):
-        parameters = "bf_interval=1,bf_max_job_test=200,bf_min_age_reserve=0,bf_window=2880"
+        parameters = "bf_interval=1,bf_max_job_test=200,bf_min_age_reserve=0,bf_window=10000,bf_resolution=300"
         clusters = []
         for scheduler in ("backfill", "ml_quality"):
             extra = ",mlq_interval=1" if scheduler == "ml_quality" else ""

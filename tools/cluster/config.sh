@@ -52,12 +52,13 @@ write_slurmdbd_conf() {
 	chown slurm: "$file"
 }
 
+# of a key given twice Slurm takes the first
 scheduler_parameters() {
-	local text=bf_interval=3,bf_continue,sched_interval=5,batch_sched_delay=1
+	local text=${parameters:+$parameters,}
+	text+=bf_interval=3,bf_continue,sched_interval=5,batch_sched_delay=1
 	if [ "$scheduler" = ml_quality ]; then
 		text+=,mlq_url=unix:$cluster_dir/mlqd/mlqd.sock
 	fi
-	[ -z "$parameters" ] || text+=,$parameters
 	printf '%s\n' "$text"
 }
 
