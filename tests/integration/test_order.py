@@ -10,21 +10,22 @@ import unittest
 from cluster import Cluster, wait_until
 
 JOBS = 50
+REST_S = 4
 OPTIONS = ("--nodes", "2", "--cpus", "4", "--conf", "AccountingStorageEnforce=associations,qos",
-           "--conf", "PriorityMaxAge=14-0")
+           # what depends on the second in which a job was looked at would make two runs of stock Slurm differ
+           "--conf", "PriorityWeightAge=0", "--conf", "PriorityWeightFairshare=0", "--conf", "PriorityWeightJobSize=100")
 
 
 def submissions():
-    """Options of the jobs, the same for every cluster: sizes, limits, nice, QOS, holds, dependencies, arrays, features."""
+    """Options of the jobs, the same for every cluster: sizes, limits, nice, QOS, priorities, holds, dependencies."""
     dice = random.Random(20240229)
     jobs = []
     for n in range(JOBS):
         # limits long and far apart, so that a minute more or less changes no plan
         options = [f"-n{dice.choice([1, 1, 2, 3, 4, 6, 8])}", f"--time={dice.choice([61, 127, 251, 509, 1021])}"]
         kind = dice.randrange(10)
-        if kind == 0:
-            options.append(f"--nice={dice.choice([50, 500])}")
-        elif kind == 1:
+        options.append(f"--nice={dice.randrange(0, 900)}")
+        if kind == 1:
             options.append("--qos=better")
         elif kind == 2 and n > 5:
             options.append(f"--dependency=afterany:{dice.randrange(1, n)}")
@@ -76,17 +77,21 @@ class Run(threading.Thread):
                 cycles = int(line.split(":")[1])
         return cycles
 
-    def eligible(self):
-        return sum(text.startswith("PENDING") and "Held" not in text and "Dependency" not in text
-                   for text in self.c.jobs("%T %r").values())
+    def passes(self):
+        """Waits for three starts of a backfill pass, so that two are whole; backfill rests when nothing changed."""
+        first = cycles = self.backfill_cycles()
+        since = time.monotonic()
+        while cycles < first + 3 and time.monotonic() - since < REST_S:
+            time.sleep(0.3)
+            now = self.backfill_cycles()
+            if now != cycles:
+                cycles, since = now, time.monotonic()
 
     def settled(self):
-        """The running jobs, when two whole passes of backfill (it makes none without eligible jobs) changed nothing."""
+        """The running jobs, when passes of backfill have changed nothing."""
         while True:
-            before, cycles = self.running(), self.backfill_cycles()
-            wait_until("backfill runs", lambda: self.backfill_cycles() >= cycles + 3 or not self.eligible(), 60)
-            if not self.eligible():
-                time.sleep(2)
+            before = self.running()
+            self.passes()
             if self.running() == before and "COMPLETING" not in self.c.jobs().values():
                 return before
 
@@ -103,9 +108,12 @@ class Run(threading.Thread):
                 held = [j for j, text in self.c.jobs("%T %r").items() if text.startswith("PENDING JobHeld")]
                 self.c.run("scontrol", "release", *held)
                 continue
-            first = [j for step in self.steps for j in step if j in now][:3]
+            first = [j for step in self.steps for j in step if j in now][:4]
+            # all of them are gone before anything is planned
+            self.c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
             self.c.run("scancel", *first)
             wait_until("they have ended", lambda: not set(first) & self.running(), 60)
+            self.c.run("scontrol", "update", "PartitionName=main", "State=UP")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
