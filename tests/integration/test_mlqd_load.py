@@ -8,6 +8,7 @@ import re
 import resource
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
@@ -208,6 +209,22 @@ class Crowds(unittest.TestCase):
         finally:
             for one in crowd:
                 one.close()
+
+    def test_crowd_of_another_user_on_the_socket(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root")
+        mlqd = Daemon()
+        self.addCleanup(mlqd.close)
+        os.chmod(mlqd.dir, 0o755)
+        script = ("import socket,sys\ncrowd=[]\nfor _ in range(900):\n one=socket.socket(socket.AF_UNIX)\n"
+                  " one.connect(sys.argv[1])\n crowd.append(one)\nprint('there',flush=True)\nsys.stdin.read()")
+        with subprocess.Popen(["/usr/bin/python3", "-c", script, f"{mlqd.dir}/sock"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, user=65534, group=65534) as other:
+            self.assertEqual(other.stdout.readline(), "there\n")
+            self.served(mlqd, 10)
+            text = mlqd.local("GET", "/metrics")[1]
+            self.assertLess(float(re.search(r'connections{listener="local"} (\S+)', text)[1]), 300)
+            other.communicate(timeout=SLACK)
 
     def test_silent_ones_are_closed(self):
         mlqd = Daemon("--idle-timeout", "1")

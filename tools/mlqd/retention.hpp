@@ -11,7 +11,7 @@ namespace mlq::mlqd {
 struct RetentionLimits {
   double keep_seconds = 90 * 86400.0;              ///< jobs nobody wrote for this long go
   std::int64_t max_bytes = std::int64_t{4} << 30;  ///< of the store file
-  std::int64_t step_rows = 2000;                   ///< removed in one transaction
+  std::int64_t step_rows = 1000;                   ///< removed in one transaction
 };
 
 /// When the store is over its size, ended jobs go first, the longest untouched one first; when none is left,
