@@ -10,7 +10,7 @@ namespace mlq {
 
 namespace {
 
-constexpr double least_left = 0.5;        // iterations
+constexpr double least_left = 0.5;  // iterations
 
 }  // namespace
 

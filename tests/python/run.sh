@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Runs one Python test against the library just built. 77 = left out.
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 library=$PWD/.libs/libmlq.so.0
-for python in "$PYTHON" /usr/bin/python3 python3; do
+for python in "${PYTHON:-}" /usr/bin/python3 python3; do
 	[ -n "$python" ] && command -v "$python" >/dev/null && break
 done
 command -v "$python" >/dev/null || exit 77
