@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t jobs_per_message = 200;  ///< keeps a message below 1 MiB
 constexpr double tell_again_s = 55;
+constexpr double sure_gone_s = 30;  ///< a job may be missed by one snapshot
 
 }  // namespace
 
@@ -19,7 +20,7 @@ std::vector<Job*> Engine::jobs_to_push(double now) {
     if (job.request().off || job.seen().submit <= 0) continue;
     const bool gone = !job.in_snapshot;
     if (gone
-            ? job.told_end
+            ? job.told_end || now - job.gone_at < sure_gone_s
             : job.pushed_at >= 0 && now - job.pushed_at < tell_again_s && job.pushed_print == print_of(job)) {
       continue;
     }

@@ -14,6 +14,8 @@
 #define FIRST_JOBS 256
 #define LAYOUT_SAMPLE 64 /* records looked at before the first use */
 #define MAX_TRIES 3
+#define WALK_PIECE 256 /* records a piece of the walk looks at */
+#define WALK_PIECES 16 /* or so many pieces, if that is less */
 #define PIECE_JOBS 64
 #define JOB_TEXT_MAX (4 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 6)
 #define BLOCK_TEXT (PIECE_JOBS * JOB_TEXT_MAX / 4)
@@ -29,7 +31,12 @@ typedef struct {
 	time_t now;
 	int ended_s;
 	uint32_t looked_at;
-	size_t found; /* ML jobs, whether their ids fit or not */
+	size_t position;   /* in the list */
+	size_t start, end; /* of the piece */
+	uint32_t last_id;  /* of the record before the piece */
+	bool more;	   /* the list goes on behind the piece */
+	bool moved;	   /* another record stands before the piece now */
+	size_t found;	   /* ML jobs, whether their ids fit or not */
 	const char *fault;
 } walk_t;
 
@@ -149,12 +156,28 @@ static bool _too_long_ago(job_record_t *job_ptr, const walk_t *walk)
 	       (job_ptr->end_time + walk->ended_s < walk->now);
 }
 
+/* Skips what earlier pieces saw; true when the record is of this piece. */
+static bool _in_piece(const job_record_t *job_ptr, walk_t *walk)
+{
+	size_t number = ++walk->position;
+
+	if (number == walk->start)
+		walk->moved = (job_ptr->job_id != walk->last_id);
+	walk->more = (number > walk->end);
+	return (number > walk->start) && !walk->more;
+}
+
 static int _note_id(void *x, void *arg)
 {
 	job_record_t *job_ptr = x;
 	walk_t *walk = arg;
 	mlq_snapshot_t *to = walk->snapshot;
 
+	if (!_in_piece(job_ptr, walk))
+		return walk->more ? -1 : 0;
+	if (walk->moved)
+		return -1;
+	walk->last_id = job_ptr->job_id;
 	if (!to->layout_checked && (walk->looked_at < LAYOUT_SAMPLE)) {
 		if ((walk->fault = mlq_layout_fault(job_ptr)))
 			return -1;
@@ -232,28 +255,45 @@ static int _make_text_room(mlq_snapshot_t *to)
 	return 0;
 }
 
-/* One walk over all jobs for those that may be ML jobs. */
+static void _walk_piece(walk_t *walk, bool whole)
+{
+	mlq_snapshot_t *to = walk->snapshot;
+	uint64_t began = _lock();
+	size_t piece = MAX(WALK_PIECE, list_count(job_list) / WALK_PIECES);
+
+	walk->position = 0;
+	walk->end = whole ? SIZE_MAX : walk->start + piece;
+	walk->more = false;
+	walk->moved = (walk->start > 0); /* until seen otherwise */
+	list_for_each_ro(job_list, _note_id, walk);
+	_unlock(to, began);
+	walk->start = walk->end;
+	if (walk->looked_at)
+		to->layout_checked = true;
+}
+
+/*
+ * All jobs that may be ML jobs. The walk goes on in another piece where the
+ * last one ended, and starts again when jobs were purged meanwhile; the last
+ * try is in one piece.
+ */
 static int _find_ids(walk_t *walk)
 {
 	mlq_snapshot_t *to = walk->snapshot;
-	uint64_t began;
 
-	for (int tries = 0; tries < MAX_TRIES; tries++) {
-		walk->found = 0;
-		began = _lock();
-		if (job_list)
-			list_for_each_ro(job_list, _note_id, walk);
-		_unlock(to, began);
+	for (int tries = 1; tries <= MAX_TRIES; tries++) {
+		walk->found = walk->start = 0;
+		do {
+			_walk_piece(walk, tries == MAX_TRIES);
+		} while (walk->more && !walk->moved && !walk->fault);
 		if (walk->fault)
 			return -1;
-		if (walk->looked_at)
-			to->layout_checked = true;
-		if (walk->found <= to->room)
+		if (!walk->moved && (walk->found <= to->room))
 			return 0;
 		if (_make_room(to, walk->found))
 			return -1;
 	}
-	walk->found = to->room; /* they come faster than we look */
+	walk->found = MIN(walk->found, to->room); /* the rest next time */
 	return 0;
 }
 

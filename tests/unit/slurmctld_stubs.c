@@ -12,6 +12,7 @@
 stub_end_t stub_end;
 int stub_errors, stub_prios, stub_locks;
 bool stub_with_dbd;
+int stub_purge_at;
 
 static job_record_t jobs[STUB_JOBS];
 static struct job_details details[STUB_JOBS];
@@ -34,6 +35,7 @@ extern void stub_reset(void)
 	memset(&stub_end, 0, sizeof(stub_end));
 	memset(&slurmctld_config, 0, sizeof(slurmctld_config));
 	job_count = stub_errors = stub_prios = stub_locks = 0;
+	stub_purge_at = 0;
 	stub_with_dbd = true;
 	last_job_update = 0;
 	locked = false;
@@ -68,6 +70,8 @@ extern job_record_t *stub_add(uint32_t job_id, const char *request)
 extern void lock_slurmctld(slurmctld_lock_t lock_levels)
 {
 	ck_assert_msg(!locked, "a lock inside a lock");
+	if (stub_purge_at && (stub_locks + 1 == stub_purge_at))
+		memmove(jobs, jobs + 1, --job_count * sizeof(jobs[0]));
 	locked = true;
 	held = lock_levels;
 	stub_locks++;
@@ -87,6 +91,12 @@ extern job_record_t *find_job_record(uint32_t job_id)
 			return &jobs[i];
 	}
 	return NULL;
+}
+
+extern int list_count(List l)
+{
+	ck_assert(l == job_list);
+	return job_count;
 }
 
 extern int list_for_each_ro(List l, ListForF f, void *arg)

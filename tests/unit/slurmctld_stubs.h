@@ -25,6 +25,7 @@ extern int stub_errors;		/* lines of error() */
 extern int stub_prios;		/* calls of set_job_prio() */
 extern int stub_locks;		/* times a lock was taken */
 extern bool stub_with_dbd;
+extern int stub_purge_at;	/* the first job is purged before so many locks */
 
 extern void stub_reset(void);
 

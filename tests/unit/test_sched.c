@@ -183,6 +183,25 @@ START_TEST(many_jobs_in_small_pieces)
 }
 END_TEST
 
+/* A job that is purged between two pieces of the walk moves all others: none
+ * may be lost or be there twice. */
+START_TEST(purge_during_the_walk)
+{
+	/* two walks of four pieces each, for the first finds too little room;
+	 * then the first job is copied */
+	for (int lock = 1; lock <= 9; lock++) {
+		_teardown();
+		_setup();
+		for (uint32_t i = 1; i <= 1000; i++)
+			stub_add(i, "");
+		stub_purge_at = lock;
+		_take(999);
+		for (uint32_t i = 0; i < 999; i++)
+			ck_assert_uint_eq(snapshot.jobs[i].job_id, i + 2);
+	}
+}
+END_TEST
+
 START_TEST(bad_layouts)
 {
 	for (int i = 0; i < 6; i++) {
@@ -439,6 +458,7 @@ int main(void)
 	tcase_add_test(tests, fields_of_running_and_ended_jobs);
 	tcase_add_test(tests, left_to_slurm);
 	tcase_add_test(tests, many_jobs_in_small_pieces);
+	tcase_add_test(tests, purge_during_the_walk);
 	tcase_add_test(tests, bad_layouts);
 	tcase_add_test(tests, site_factor_is_set);
 	tcase_add_test(tests, site_factor_is_not_set);
