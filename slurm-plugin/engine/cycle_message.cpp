@@ -188,7 +188,6 @@ std::size_t print_of(const Job& job) {
   mix(seen.end_state);
   mix(seen.not_ranked);
   mix(job.standing.rank);
-  mix(job.standing.ranked);
   mix(job.standing.site_factor);
   mix(job.expected.gain);
   mix(job.drained_at);

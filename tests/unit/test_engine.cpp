@@ -10,6 +10,7 @@ int main() {
   suite_add_tcase(suite, comment_cases());
   suite_add_tcase(suite, message_cases());
   suite_add_tcase(suite, cycle_cases());
+  suite_add_tcase(suite, failure_cases());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);

@@ -7,3 +7,4 @@ TCase* config_cases();
 TCase* comment_cases();
 TCase* message_cases();
 TCase* cycle_cases();
+TCase* failure_cases();
