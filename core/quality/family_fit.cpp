@@ -17,28 +17,8 @@ constexpr double kHuge = 1e12;      // bound of a parameter that has none
 constexpr double kDeepest = 3;      // a floor is at most that far below base, in ranges
 constexpr double kFurthestOrigin =
     4;  // in lengths of the window: further back the terms of a polynomial coincide
+constexpr double kSmallest = 1e-9;  // of the constant term of a denominator
 constexpr double kSmallestRange = 1e-290;
-
-struct Data {
-  std::span<const double> x, y;
-  std::array<double, Window::kCapacity> weights;
-  std::size_t size() const { return x.size(); }
-  std::span<const double> weight() const { return {weights.data(), x.size()}; }
-};
-
-Data data_of(Family family, const ScaledWindow& window, const FitRange& range) {
-  const std::size_t end = std::min(range.end, window.count), n = std::min(range.length, end);
-  const auto& x = family == Family::power ? window.log_k : window.t;
-  Data data{{x.data() + end - n, n}, {window.y.data() + end - n, n}, {}};
-  double weight = 1;
-  for (std::size_t i = n; i-- > 0;) {
-    data.weights[i] = weight;
-    if (i == 0) break;
-    const double step = window.k[end - n + i] - window.k[end - n + i - 1];
-    weight *= std::abs(step - 1) < 1e-6 ? range.decay : std::pow(range.decay, step);
-  }
-  return data;
-}
 
 // Three levels along the window, spikes removed by the medians.
 struct Shape {
@@ -49,8 +29,8 @@ double middle(double a, double b, double c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
 
-Shape shape_of(const Data& d) {
-  const std::size_t n = d.size(), mid = (n - 3) / 2;
+Shape shape_of(const FitProblem& d) {
+  const std::size_t n = d.x.size(), mid = (n - 3) / 2;
   const auto level = [&](std::size_t from) { return middle(d.y[from], d.y[from + 1], d.y[from + 2]); };
   return {d.x[1], d.x[mid + 1], d.x[n - 2], level(0), level(mid), level(n - 3)};
 }
@@ -70,7 +50,7 @@ Eigen::Vector3d exponential_start(const Shape& at) {
 constexpr std::array kFloors{0.05, 0.4, 2.0};  // below the newest level, in units of the fall over the window
 
 template <int Terms>
-Eigen::Matrix<double, Terms + 1, 1> rational_start(const Data& d, const Shape& at, double lowest) {
+Eigen::Matrix<double, Terms + 1, 1> rational_start(const FitProblem& d, const Shape& at, double lowest) {
   const double fall = std::max(std::abs(at.y1 - at.y3), 1e-2);
   Eigen::Matrix<double, Terms + 1, 1> best;
   best.setZero();
@@ -80,7 +60,7 @@ Eigen::Matrix<double, Terms + 1, 1> rational_start(const Data& d, const Shape& a
   for (const double share : kFloors) {
     const double floor = std::max(at.y3 - share * fall, lowest);
     double m[5] = {}, r[3] = {};  // moments: sums of weight * x^i, and of weight * x^i / (y - floor)
-    for (std::size_t i = 0; i < d.size(); ++i) {
+    for (std::size_t i = 0; i < d.x.size(); ++i) {
       const double x = d.x[i], above = std::max(d.y[i] - floor, 1e-3 * fall);
       double w = d.weights[i] * above * above * above, v = w * above;
       for (int j = 0; j < Terms; ++j, w *= x) r[j] += w;
@@ -98,7 +78,7 @@ Eigen::Matrix<double, Terms + 1, 1> rational_start(const Data& d, const Shape& a
     c = c.cwiseMax(0);
     c[Terms - 1] = std::max(c[Terms - 1], 1e-6);
     double cost = 0;
-    for (std::size_t i = 0; i < d.size(); ++i) {
+    for (std::size_t i = 0; i < d.x.size(); ++i) {
       double q = c[0];
       for (int j = 1; j < Terms; ++j) q = q * d.x[i] + c[j];
       const double residual = 1 / q + floor - d.y[i];
@@ -111,18 +91,28 @@ Eigen::Matrix<double, Terms + 1, 1> rational_start(const Data& d, const Shape& a
   return best;
 }
 
-template <class Model, int N = Model::kParameters>
-FamilyFit run(const Data& data, const Eigen::Matrix<double, N, 1>& lower,
-              const Eigen::Matrix<double, N, 1>& upper, Eigen::Matrix<double, N, 1> p,
-              const SolveOptions& options) {
+template <class Model>
+FamilyFit run(const FitProblem& problem, const Eigen::Vector4d& start, const SolveOptions& options) {
+  constexpr int n = Model::kParameters;
   const Model model;
-  LeastSquares<Model> solver(model, lower, upper);
-  const SolveSummary summary = solver.solve(data.x, data.y, data.weight(), p, options);
+  LeastSquares<Model> solver(model, problem.lower.head<n>(), problem.upper.head<n>());
+  typename Model::Vector p = start.head<n>();
+  const SolveSummary summary = solver.solve(problem.x, problem.y, problem.weight(), p, options);
   FamilyFit fit;
   fit.usable = summary.usable;
   fit.cost = summary.cost;
-  fit.p.template head<N>() = p;
+  fit.p.head<n>() = p;
   return fit;
+}
+
+void weigh(const ScaledWindow& window, const FitRange& range, FitProblem& problem, std::size_t from) {
+  double weight = 1;
+  for (std::size_t i = problem.x.size(); i-- > 0;) {
+    problem.weights[i] = weight;
+    if (i == 0) break;
+    const double step = window.k[from + i] - window.k[from + i - 1];
+    weight *= std::abs(step - 1) < 1e-6 ? range.decay : std::pow(range.decay, step);
+  }
 }
 
 }  // namespace
@@ -195,22 +185,59 @@ double floor_of(Family family, const FamilyFit& fit) {
   return family == Family::sublinear ? fit.p[3] : fit.p[2];
 }
 
+FitProblem problem_of(Family family, const ScaledWindow& window, const FitRange& range, bool guess) {
+  const std::size_t end = std::min(range.end, window.count), n = std::min(range.length, end);
+  FitProblem problem;
+  if (n < kFewest) return problem;
+  const auto& x = family == Family::power ? window.log_k : window.t;
+  problem.x = {x.data() + end - n, n};
+  problem.y = {window.y.data() + end - n, n};
+  weigh(window, range, problem, end - n);
+  problem.lower.setZero();
+  problem.upper.setConstant(kHuge);
+  problem.start.setZero();
+  switch (family) {
+    case Family::sublinear:
+      problem.parameters = Sublinear::kParameters;
+      problem.lower[2] = kSmallest;
+      if (guess) problem.start = rational_start<3>(problem, shape_of(problem), window.lowest);
+      break;
+    case Family::hyperbola:
+      problem.parameters = Hyperbola::kParameters;
+      problem.lower[1] = kSmallest;
+      if (guess) problem.start.head<3>() = rational_start<2>(problem, shape_of(problem), window.lowest);
+      break;
+    case Family::exponential:
+    case Family::power:
+      problem.parameters = Exponential::kParameters;
+      problem.lower[0] = -kHuge;
+      problem.upper[0] = 300;
+      if (guess) problem.start.head<3>() = exponential_start(shape_of(problem));
+      break;
+  }
+  problem.lower[problem.parameters - 1] = window.lowest;
+  problem.upper[problem.parameters - 1] = 1;
+  return problem;
+}
+
 FamilyFit fit_family(Family family, const ScaledWindow& window, const FitRange& range, const FamilyFit* start,
                      const SolveOptions& options) {
-  const Data data = data_of(family, window, range);
-  if (data.size() < kFewest) return {};
   const bool warm = start != nullptr && start->usable;
+  const FitProblem problem = problem_of(family, window, range, !warm);
+  if (problem.parameters == 0) return {};
+  const Eigen::Vector4d& p = warm ? start->p : problem.start;
   FamilyFit fit;
-  if (family == Family::sublinear) {
-    const Eigen::Vector4d p = warm ? start->p : rational_start<3>(data, shape_of(data), window.lowest);
-    fit = run<Sublinear>(data, {0, 0, 1e-9, window.lowest}, {kHuge, kHuge, kHuge, 1}, p, options);
-  } else if (family == Family::hyperbola) {
-    const Eigen::Vector3d p =
-        warm ? Eigen::Vector3d(start->p.head<3>()) : rational_start<2>(data, shape_of(data), window.lowest);
-    fit = run<Hyperbola>(data, {0, 1e-9, window.lowest}, {kHuge, kHuge, 1}, p, options);
-  } else {
-    const Eigen::Vector3d p = warm ? Eigen::Vector3d(start->p.head<3>()) : exponential_start(shape_of(data));
-    fit = run<Exponential>(data, {-kHuge, 0, window.lowest}, {300, kHuge, 1}, p, options);
+  switch (family) {
+    case Family::sublinear:
+      fit = run<Sublinear>(problem, p, options);
+      break;
+    case Family::hyperbola:
+      fit = run<Hyperbola>(problem, p, options);
+      break;
+    case Family::exponential:
+    case Family::power:
+      fit = run<Exponential>(problem, p, options);
+      break;
   }
   const double last = window.k[std::min(range.end, window.count) - 1];
   fit.usable = fit.usable && std::isfinite(value_at(family, window.frame, fit, last)) &&

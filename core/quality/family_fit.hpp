@@ -61,6 +61,18 @@ struct FitRange {
   double decay = 1;        ///< weight of a point against the next one, 0 < decay <= 1
 };
 
+/// What the solver is given: abscissae, ordinates, weights, bounds and a closed-form first guess.
+struct FitProblem {
+  std::span<const double> x, y;
+  std::array<double, Window::kCapacity> weights{};
+  Eigen::Vector4d lower, upper, start;  ///< the first `parameters` count
+  int parameters = 0;                   ///< 0 when there are too few points
+  std::span<const double> weight() const { return {weights.data(), x.size()}; }
+};
+
+/// The guess is left out (zero) when `guess` is false.
+FitProblem problem_of(Family family, const ScaledWindow& window, const FitRange& range, bool guess = true);
+
 /// Weighted least squares within bounds over the range; usable from 5 points on. Starts from `start` when
 /// that is given and usable (in the same frame), otherwise from a closed-form guess.
 FamilyFit fit_family(Family family, const ScaledWindow& window, const FitRange& range, const FamilyFit* start,

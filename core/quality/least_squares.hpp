@@ -70,20 +70,37 @@ class LeastSquares {
     double cost = 0;
   };
 
+  // Sums over the points, the lower triangle alone, in plain numbers: this loop is where a fit spends its
+  // time.
   bool normal(std::span<const double> x, std::span<const double> y, std::span<const double> weight,
               const Vector& p, Normal& out) const {
-    out.hessian.setZero();
-    out.gradient.setZero();
-    out.cost = 0;
+    double hessian[kParameters * (kParameters + 1) / 2] = {}, gradient[kParameters] = {}, cost = 0;
     Vector jacobian;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double r = model_(x[i], p, jacobian) - y[i];
       const double w = weight[i];
-      out.cost += w * r * r;
-      out.gradient += (w * r) * jacobian;
-      out.hessian += (w * jacobian) * jacobian.transpose();
+      cost += w * r * r;
+      int at = 0;
+#pragma GCC unroll 4
+      for (int row = 0; row < kParameters; ++row) {
+        const double scaled = w * jacobian[row];
+        gradient[row] += scaled * r;
+#pragma GCC unroll 4
+        for (int column = 0; column <= row; ++column) hessian[at++] += scaled * jacobian[column];
+      }
     }
-    return std::isfinite(out.cost) && out.gradient.allFinite() && out.hessian.allFinite();
+    double sum = cost;
+    int at = 0;
+    for (int row = 0; row < kParameters; ++row) {
+      sum += gradient[row];
+      out.gradient[row] = gradient[row];
+      for (int column = 0; column <= row; ++column, ++at) {
+        sum += hessian[at];
+        out.hessian(row, column) = out.hessian(column, row) = hessian[at];
+      }
+    }
+    out.cost = cost;
+    return std::isfinite(sum);  // one term that is not finite makes the sum so
   }
 
   // A parameter at its bound which the gradient pushes outward stays there for this step.

@@ -7,28 +7,36 @@
 namespace mlq {
 namespace {
 
-// Chosen on halves of a collection of 117 real curves, judged on the other halves (doc/prediction.md).
-constexpr double kSharpness = 4;
-constexpr double kForgiveness = 0.3;
-constexpr double kShort = 2.4;
-constexpr double kTrimTests = 1;
-constexpr double kNoise = 2;
-constexpr double kFloorShare = 0.004;
-constexpr double kForget = 0.9;
-constexpr double kDamp = 100;
-constexpr double kPriorTests = 2;
-constexpr double kPriorMedian = 0.8;
-constexpr double kPriorMean = 1.8;
-constexpr double kPriorLine = 1.45;
-constexpr double kPriorLog = 2.7;
-constexpr double kPriorSub = 0.42, kPriorExp = 0.35, kPriorHyp = 0.42, kPriorPow = 0.8;
-constexpr double kTrim = 0.3;
-constexpr double kReach = 10;
-constexpr double kFamilyTests = 3;
-constexpr double kTolerance = 0.01;
-constexpr double kIterations = 10;
-constexpr double kDecaySub = 0.86, kDecayExp = 0.7, kDecayHyp = 0.54, kDecayPow = 0.3;
-constexpr double kLenSub = 40, kLenExp = 15, kLenHyp = 16, kLenPow = 10;
+// Chosen on real curves by the error of the predicted reduction, none of them sharply (doc/prediction.md).
+constexpr double kSharpness = 4;      // a member's weight is its expected error to the minus this
+constexpr double kForget = 0.9;       // weight of a back-test against the next newer one
+constexpr double kReach = 10;         // points ahead, of the back-tests
+constexpr double kShort = 2.4;        // back-tests over fewer points count by (points/kReach)^this
+constexpr double kPriorTests = 2;     // back-tests the prior counts for
+constexpr double kForgiveness = 0.3;  // errors that differ by less than this share of the noise are the same,
+constexpr double kNoise = 2;          // the noise taken at most this often,
+constexpr double kFloorShare = 0.004;  // and at least this share of the usual error
+constexpr double kTrim = 0.3;          // share of the weight left out at each end of the opinions
+constexpr double kTrimTests = 1;       // back-tests from which on half of that is left out
+constexpr double kDamp = 100;          // points after which a straight trend has lost most of its slope
+constexpr std::size_t kFamilyTests = 3;
+
+// Errors expected before any back-test, against the usual one.
+constexpr double kPriorMedian = 0.8, kPriorMean = 1.8, kPriorLine = 1.45, kPriorLog = 2.7;
+
+struct FamilySetting {
+  double decay;        // weight of a point against the next
+  std::size_t length;  // points beyond which that weight is nothing
+  double prior;
+};
+constexpr std::array<FamilySetting, kFamilies.size()> kSettings{{
+    {0.86, 40, 0.42},  // sublinear
+    {0.7, 15, 0.35},   // exponential
+    {0.54, 16, 0.42},  // hyperbola
+    {0.3, 10, 0.8},    // power
+}};
+// A prediction needs no better fit: it is the blend that errs.
+constexpr SolveOptions kRough{10, 1e-2, 1e-3};
 
 double damped(double ahead) {
   return kDamp * -std::expm1(-ahead / kDamp);
@@ -42,7 +50,6 @@ double median_near(const ScaledWindow& s, std::size_t from, std::size_t to) {
 }
 
 double prior(Member m) {
-  const double families[] = {kPriorSub, kPriorExp, kPriorHyp, kPriorPow};
   switch (m.kind) {
     case Member::Kind::median:
       return kPriorMedian;
@@ -53,7 +60,7 @@ double prior(Member m) {
     case Member::Kind::log_line:
       return kPriorLog;
     case Member::Kind::family:
-      return families[m.which];
+      return kSettings[m.which].prior;
   }
   return 1;
 }
@@ -69,46 +76,48 @@ Member Portfolio::member(std::size_t i) {
   return {Member::Kind::family, static_cast<std::uint8_t>(i - m - 3 * b)};
 }
 
-double Portfolio::Opinion::level(std::size_t i, const ScaledWindow& scaled) const {
-  const Member m = member(i);
-  switch (m.kind) {
-    case Member::Kind::median:
-      return medians[m.which];
-    case Member::Kind::mean:
-      return trends.mean[m.which];
-    case Member::Kind::line:
-      return trends.line_level[m.which];
-    case Member::Kind::log_line:
-      return trends.log_level[m.which];
-    case Member::Kind::family:
-      return fits[m.which].usable ? value_at(kFamilies[m.which], scaled.frame, fits[m.which], k) : medians[0];
+void Portfolio::Opinion::set_levels(const Frame& frame) {
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    const Member m = member(i);
+    switch (m.kind) {
+      case Member::Kind::median:
+        levels[i] = medians[m.which];
+        break;
+      case Member::Kind::mean:
+        levels[i] = trends.mean[m.which];
+        break;
+      case Member::Kind::line:
+        levels[i] = trends.line_level[m.which];
+        break;
+      case Member::Kind::log_line:
+        levels[i] = trends.log_level[m.which];
+        break;
+      case Member::Kind::family:
+        levels[i] = fits[m.which].usable ? value_at(kFamilies[m.which], frame, fits[m.which], k) : medians[0];
+        break;
+    }
   }
-  return 0;
 }
 
 double Portfolio::Opinion::change(std::size_t i, const ScaledWindow& scaled, double ahead) const {
-  const double raw = unbounded_change(i, scaled, ahead);
-  return raw < 0 ? std::min(0.0, std::max(raw, scaled.lowest - level(i, scaled))) : raw;
-}
-
-double Portfolio::Opinion::unbounded_change(std::size_t i, const ScaledWindow& scaled, double ahead) const {
   const Member m = member(i);
+  double raw = 0;
   switch (m.kind) {
     case Member::Kind::median:
     case Member::Kind::mean:
       return 0;
     case Member::Kind::line:
-      return trends.line_slope[m.which] * damped(ahead);
+      raw = trends.line_slope[m.which] * damped(ahead);
+      break;
     case Member::Kind::log_line:
-      return trends.log_slope[m.which] * std::log1p(ahead / k);
-    case Member::Kind::family: {
-      const FamilyFit& fit = fits[m.which];
-      if (!fit.usable) return 0;
-      const Family f = kFamilies[m.which];
-      return value_at(f, scaled.frame, fit, k + ahead) - value_at(f, scaled.frame, fit, k);
-    }
+      raw = trends.log_slope[m.which] * std::log1p(ahead / k);
+      break;
+    case Member::Kind::family:
+      if (!fits[m.which].usable) return 0;
+      raw = value_at(kFamilies[m.which], scaled.frame, fits[m.which], k + ahead) - levels[i];
+      break;
   }
-  return 0;
+  return raw < 0 ? std::min(0.0, std::max(raw, scaled.lowest - levels[i])) : raw;
 }
 
 Portfolio::Portfolio(const ScaledWindow& scaled, Memory& memory) : scaled_(scaled) {
@@ -138,78 +147,40 @@ void Portfolio::form_opinions(Memory& memory) {
     for (std::size_t j = 0; j < kMedians.size(); ++j)
       o.medians[j] = median_near(s, i + 1 - std::min(i + 1, kMedians[j]), i + 1);
   }
-  SolveOptions options;
-  options.max_iterations = static_cast<int>(kIterations);
-  options.relative_decrease = kTolerance;
-  const double decay[] = {kDecaySub, kDecayExp, kDecayHyp, kDecayPow};
-  const double length[] = {kLenSub, kLenExp, kLenHyp, kLenPow};
-  const std::size_t tested = std::min(tests_, static_cast<std::size_t>(kFamilyTests));
+  const std::size_t tested = std::min(tests_, kFamilyTests);
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     const FamilyFit* start = memory.frame == s.frame ? &memory.fits[f] : nullptr;
     for (std::size_t b = 0; b <= tested; ++b) {
-      const FitRange range{ends_[b] + 1, static_cast<std::size_t>(length[f]), decay[f]};
-      opinions_[b].fits[f] = fit_family(kFamilies[f], s, range, start, options);
+      const FitRange range{ends_[b] + 1, kSettings[f].length, kSettings[f].decay};
+      opinions_[b].fits[f] = fit_family(kFamilies[f], s, range, start, kRough);
       start = &opinions_[b].fits[f];
     }
     memory.fits[f] = opinions_[0].fits[f];
   }
   memory.frame = s.frame;
+  for (std::size_t b = 0; b <= tests_; ++b) opinions_[b].set_levels(s.frame);
 }
 
 void Portfolio::weigh() {
-  const ScaledWindow& s = scaled_;
-  std::array<double, kMembers> errors{};
-  std::array<double, kMembers> counts{};
   std::array<double, kTests> truth{}, ahead{};
+  for (std::size_t b = 0; b < tests_; ++b) {
+    const std::size_t then = ends_[b + 1] + reach_;
+    truth[b] = median_near(scaled_, then - 2, std::min(then + 3, scaled_.count));
+    ahead[b] = scaled_.k[then] - scaled_.k[ends_[b + 1]];
+  }
+  std::array<double, kMembers> errors{}, counts{};
   double weight = 1;
   for (std::size_t b = 0; b < tests_; ++b, weight *= kForget) {
-    const std::size_t at = ends_[b + 1], then = at + reach_;
-    truth[b] = median_near(s, then - 2, std::min(then + 3, s.count));
-    ahead[b] = s.k[then] - s.k[at];
+    const Opinion& o = opinions_[b + 1];
     for (std::size_t i = 0; i < kMembers; ++i) {
       if (member(i).kind == Member::Kind::family && b >= kFamilyTests) continue;
-      const Opinion& o = opinions_[b + 1];
-      errors[i] += weight * std::abs(o.level(i, scaled_) + o.change(i, scaled_, ahead[b]) - truth[b]);
+      errors[i] += weight * std::abs(o.levels[i] + o.change(i, scaled_, ahead[b]) - truth[b]);
       counts[i] += weight;
     }
   }
-  std::array<double, kMembers> mean{};
-  for (std::size_t i = 0; i < kMembers; ++i) mean[i] = counts[i] > 0 ? errors[i] / counts[i] : 1;
-  std::array<double, kMembers> sorted = mean;
-  const double usual = std::max(median_of(sorted), 1e-12);
-  const double noise = noise_of({s.y.data(), s.count});
-  const double forgiven = kForgiveness * std::min(usual, kNoise * noise) + kFloorShare * usual;
-  const double telling =
-      std::pow(tested_horizon_ / kReach, kShort);  // short back-tests say little of ten points ahead
-  for (double& count : counts) count *= telling;
-  double total = 0;
-  for (std::size_t i = 0; i < kMembers; ++i) {
-    const double expected = std::exp((counts[i] * std::log(mean[i] + forgiven) +
-                                      kPriorTests * std::log(prior(member(i)) * usual + forgiven)) /
-                                     (counts[i] + kPriorTests));
-    weights_[i] = std::pow(usual / expected, kSharpness);
-    if (member(i).kind == Member::Kind::family && !opinions_[0].fits[member(i).which].usable) weights_[i] = 0;
-    total += weights_[i];
-  }
-  // only the middle of the opinions counts: trimmed by weight at both ends
-  const double horizon = 10;
-  std::array<std::size_t, kMembers> order{};
-  std::array<double, kMembers> says{};
-  for (std::size_t i = 0; i < kMembers; ++i) {
-    order[i] = i;
-    says[i] = opinions_[0].level(i, scaled_) + opinions_[0].change(i, scaled_, horizon);
-  }
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return says[a] < says[b]; });
-  const double trim = kTrim * counts[0] / (counts[0] + kTrimTests);
-  double below = 0, kept = 0;
-  for (const std::size_t i : order) {
-    const double from = std::max(below, trim * total), to = std::min(below + weights_[i], (1 - trim) * total);
-    below += weights_[i];
-    weights_[i] = std::max(0.0, to - from);
-    kept += weights_[i];
-  }
-  for (double& w : weights_) w /= kept;
-  error_ = 0;
+  for (std::size_t i = 0; i < kMembers; ++i) errors[i] = counts[i] > 0 ? errors[i] / counts[i] : 1;
+  trust(errors, counts);
+  trim(counts[0]);
   double seen = 0;
   weight = 1;
   for (std::size_t b = 0; b < tests_; ++b, weight *= kForget) {
@@ -219,13 +190,53 @@ void Portfolio::weigh() {
   if (seen > 0) error_ /= seen;
 }
 
+// Weights from the mean errors of the back-tests and the prior, mixed by their counts on the scale of
+// logarithms. Short back-tests say little of ten points ahead: `counts` is lowered for them.
+void Portfolio::trust(const std::array<double, kMembers>& errors, std::array<double, kMembers>& counts) {
+  std::array<double, kMembers> sorted = errors;
+  const double usual = std::max(median_of(sorted), 1e-12);
+  const double noise = noise_of({scaled_.y.data(), scaled_.count});
+  const double forgiven = kForgiveness * std::min(usual, kNoise * noise) + kFloorShare * usual;
+  const double telling = std::pow(tested_horizon_ / kReach, kShort);
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    counts[i] *= telling;
+    const double expected = (counts[i] * std::log((errors[i] + forgiven) / usual) +
+                             kPriorTests * std::log(prior(member(i)) + forgiven / usual)) /
+                            (counts[i] + kPriorTests);
+    weights_[i] = std::exp(-kSharpness * expected);
+    if (member(i).kind == Member::Kind::family && !opinions_[0].fits[member(i).which].usable) weights_[i] = 0;
+  }
+}
+
+// Only the middle of the opinions counts; without back-tests (`tests` = 0) all of them do.
+void Portfolio::trim(double tests) {
+  std::array<std::size_t, kMembers> order{};
+  std::array<double, kMembers> says{};
+  double total = 0;
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    order[i] = i;
+    says[i] = opinions_[0].levels[i] + opinions_[0].change(i, scaled_, kReach);
+    total += weights_[i];
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return says[a] < says[b]; });
+  const double out = kTrim * tests / (tests + kTrimTests) * total;
+  double below = 0, kept = 0;
+  for (const std::size_t i : order) {
+    const double from = std::max(below, out), to = std::min(below + weights_[i], total - out);
+    below += weights_[i];
+    weights_[i] = std::max(0.0, to - from);
+    kept += weights_[i];
+  }
+  for (double& w : weights_) w /= kept;
+}
+
 // The blend as it would have been at an earlier origin with the weights of now.
 double Portfolio::foretold(const Opinion& from, double ahead) const {
   double sum = 0, weight = 0;
   for (std::size_t i = 0; i < kMembers; ++i) {
     const Member m = member(i);
     if (weights_[i] <= 0 || (m.kind == Member::Kind::family && !from.fits[m.which].usable)) continue;
-    sum += weights_[i] * (from.level(i, scaled_) + from.change(i, scaled_, ahead));
+    sum += weights_[i] * (from.levels[i] + from.change(i, scaled_, ahead));
     weight += weights_[i];
   }
   return weight > 0 ? sum / weight : from.medians[0];
@@ -234,7 +245,7 @@ double Portfolio::foretold(const Opinion& from, double ahead) const {
 double Portfolio::level() const {
   double sum = 0;
   for (std::size_t i = 0; i < kMembers; ++i)
-    if (weights_[i] > 0) sum += weights_[i] * opinions_[0].level(i, scaled_);
+    if (weights_[i] > 0) sum += weights_[i] * opinions_[0].levels[i];
   return sum;
 }
 

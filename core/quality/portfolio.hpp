@@ -33,12 +33,11 @@ class Portfolio {
     TrendBank::Trends trends;
     std::array<FamilyFit, kFamilies.size()> fits{};
 
-    double level(std::size_t i, const ScaledWindow& scaled) const;
+    std::array<double, kMembers> levels{};  ///< where each member sees the curve at the origin
+
     /// From the level, `ahead` >= 0 points on; never down to where no curve is expected to go.
     double change(std::size_t i, const ScaledWindow& scaled, double ahead) const;
-
-   private:
-    double unbounded_change(std::size_t i, const ScaledWindow& scaled, double ahead) const;
+    void set_levels(const Frame& frame);
   };
 
   /// The last fits, where the next ones start. Belongs to one curve.
@@ -70,6 +69,8 @@ class Portfolio {
   static constexpr std::size_t kTests = 8;
   void form_opinions(Memory& memory);
   void weigh();
+  void trust(const std::array<double, kMembers>& errors, std::array<double, kMembers>& counts);
+  void trim(double tests);
   double foretold(const Opinion& from, double ahead) const;
 
   const ScaledWindow& scaled_;

@@ -11,6 +11,6 @@ test_quality_SOURCES = \
 	tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp
 test_quality_LDADD = $(unit_libs)
 
-TESTS += tests/unit/mlq_fit.py
-EXTRA_DIST += tests/unit/mlq_fit.py tests/data/README.md
+TESTS += tests/unit/mlq_fit.py tests/unit/slaq_protocol.py
+EXTRA_DIST += tests/unit/mlq_fit.py tests/unit/slaq_protocol.py tests/data/README.md
 EXTRA_DIST += $(srcdir)/tests/data/slaq-traces $(srcdir)/tests/data/loss-curves
