@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libmlqcore_la_SOURCES += \
 	core/allocation/allocator.cpp core/allocation/allocator.hpp \
+	core/allocation/curve_outlook.cpp \
 	core/allocation/concave_hull.cpp core/allocation/concave_hull.hpp \
 	core/allocation/outlook.cpp core/allocation/outlook.hpp \
 	core/allocation/policies.cpp core/allocation/policies.hpp \

@@ -18,6 +18,7 @@ class QualityPolicy final : public Policy, private Objective {
   enum class Knows { reports, truth };
   QualityPolicy(const PolicyOptions& options, Knows knows) : Policy(options), knows_(knows) {}
   std::string_view name() const override { return knows_ == Knows::truth ? "oracle" : "mlq"; }
+  bool reads_curves() const override { return knows_ == Knows::reports; }
 
  private:
   struct Term {
@@ -56,6 +57,7 @@ class MaxMinPolicy final : public Policy, private Objective {
  public:
   using Policy::Policy;
   std::string_view name() const override { return "maxmin"; }
+  bool reads_curves() const override { return true; }
 
  private:
   const Objective& prepare(const ClusterView& view, std::vector<UnitRequest>& requests,

@@ -50,6 +50,8 @@ class Policy {
   explicit Policy(const PolicyOptions& options) : options_(options) {}
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
+  /// Whether it looks at JobView::outlook, which costs its maker fits.
+  virtual bool reads_curves() const { return false; }
   /// Units per job, in the order of view.jobs. Deterministic. Reuses its buffers.
   const Allocation& decide(const ClusterView& view);
 
