@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   mlq::cli::add_watch(app, context);
   mlq::cli::add_balance(app, context);
   mlq::cli::add_fit(app, context);
+  mlq::cli::add_simulate(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
