@@ -69,7 +69,14 @@ double iterations_left(double done, const OutlookOptions& options) {
     return std::max(options.iterations - done, least_left);
   if (std::isfinite(options.expected_iterations) && options.expected_iterations > done)
     return std::max(options.expected_iterations - done, least_left);
-  return std::max(done, 1.0);
+  return options.unknown_left;
+}
+
+Outlook fresh_outlook(const OutlookOptions& options) {
+  Outlook outlook;
+  outlook.to_end = iterations_left(0, options);
+  outlook.to_target = std::min(options.show_itself, outlook.to_end);
+  return outlook;
 }
 
 }  // namespace mlq

@@ -66,15 +66,31 @@ struct OutlookOptions {
       0.95;               ///< of the reachable reduction; what a user wants soon (papers: SLAQ, section 1)
   double iterations = 0;  ///< that the job says it will run; 0: it does not say
   double expected_iterations = 0;  ///< of a job like this one, from earlier runs; 0: unknown
-  double fresh_to_target = 30;     ///< iterations to the target for a job that has not reported
+  double unknown_left = 100;       ///< iterations left of a job of which nothing is known: the same for all
+  double show_itself = 20;  ///< iterations that every job gets soon, whatever its first losses look like
 };
 
-/// From the job's own curve (already fitted) and `done` iterations. Never throws.
-Outlook outlook_of(const LossCurve& curve, double done, const OutlookOptions& options);
-
-/// Iterations left of a run of which `done` are done: as stated; else as expected while that is ahead; else
-/// as many again as were done (a run's age is the best guess of what is left when nothing else is known). >
-/// 0.
+/// Iterations left of a run of which `done` are done: as stated; else as expected, while that is ahead; else
+/// the same for every job. > 0.
 double iterations_left(double done, const OutlookOptions& options);
+
+/// Makes the outlook of one job, report by report. Forecasts of the floor jump about; a job whose target were
+/// taken for reached at the first optimistic one would wait with the finished ones and never prove it wrong.
+/// So the target counts as reached once the fraction has stayed within 0.02 of it for 30 % more iterations,
+/// and from then on while the fraction does not fall 0.15 short of it.
+class OutlookTracker {
+ public:
+  /// From a curve that is fitted, with `done` iterations reported. Never throws.
+  Outlook update(const LossCurve& curve, double done, const OutlookOptions& options);
+
+ private:
+  double confirm(double fraction, double to_target, double done, const OutlookOptions& options);
+  double near_since_ =
+      -1;  ///< iterations at which the fraction came near the target and stayed; -1: it is not near
+  bool reached_ = false;
+};
+
+/// Of a job that has not reported yet.
+Outlook fresh_outlook(const OutlookOptions& options);
 
 }  // namespace mlq

@@ -39,10 +39,12 @@ struct ClusterView {
 
 struct PolicyOptions {
   SettleOptions settle;  ///< horizon here: over which moves must pay
-  double tail = 0.3;     ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
+  double tail = 0.1;   ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
+  double tail_age_power =
+      0.25;  ///< how much of the tail goes by age: 0 none, 1 nearly first come, first served
   double explore_share = 0.25;   ///< of the capacity, the most that new jobs get to show themselves
   double explore_seconds = 120;  ///< after which a job that has not reported is no longer new
-  double age_scale = 1800;       ///< seconds in the system that double a job's weight; infinite: no ageing
+  double age_scale = 300;        ///< seconds in the cluster at which `tail` is meant
 };
 
 class Policy {

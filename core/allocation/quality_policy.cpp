@@ -18,14 +18,11 @@ QualityPolicy::Term QualityPolicy::term_of(const JobView& job, double now) const
   const Outlook* outlook = truth ? job.truth : job.outlook;
   Term term{truth ? job.true_rate : job.rate, 0, static_cast<double>(job.request.unit)};
   if (!outlook || !term.rate.known()) return term;
-  const double to_end = std::max(outlook->to_end, least_iterations);
-  const double finish = options().tail / to_end;
-  double reach = 0;
+  const double age = std::max(now - job.arrival, 0.0) / options().age_scale;
+  term.weight = options().tail * std::pow(age + 1e-3, options().tail_age_power) /
+                std::max(outlook->to_end, least_iterations);
   if (outlook->to_target > 0 && std::isfinite(outlook->to_target))
-    reach = 1 / std::max(outlook->to_target, least_iterations);
-  term.weight = std::max(reach, finish);
-  if (std::isfinite(options().age_scale))
-    term.weight *= 1 + std::max(now - job.arrival, 0.0) / options().age_scale;
+    term.weight = std::max(term.weight, 1 / std::max(outlook->to_target, least_iterations));
   return term;
 }
 

@@ -100,7 +100,7 @@ void RunningJob::hear(double until, const OutlookOptions& options) {
   if (!news) return;
   if (curve_) {
     curve_->refit();
-    outlook_ = outlook_of(*curve_, static_cast<double>(heard_), options);
+    outlook_ = tracker_.update(*curve_, static_cast<double>(heard_), options);
   }
 }
 
@@ -118,10 +118,7 @@ JobView RunningJob::view(double now, const SimConfig& config, double expected_it
   options.expected_iterations = expected_iterations;
   hear(now - config.report_delay, options);
   look_at_truth();
-  if (heard_ == 0) {
-    outlook_.to_end = iterations_left(0, options);
-    outlook_.to_target = std::min(options.fresh_to_target, outlook_.to_end);
-  }
+  if (heard_ == 0) outlook_ = fresh_outlook(options);
   JobView view;
   view.request.key = job_->key;
   view.request.pools = config.pools.size() >= max_pools ? ~0ULL : (1ULL << config.pools.size()) - 1;

@@ -67,6 +67,7 @@ class RunningJob {
   IterationTime time_;
   TwoPointForecast recent_;
   std::unique_ptr<LossCurve> curve_;
+  OutlookTracker tracker_;
   std::size_t heard_ = 0;  ///< iterations
   Outlook outlook_, truth_;
 };

@@ -230,8 +230,10 @@ void add_policy_options(CLI::App& command, Options& o) {
   command.add_option("--tail", o.policy.tail, "Worth of finishing a job, beside 1 for reaching its target")
       ->check(not_negative)
       ->capture_default_str();
-  command.add_option("--age-scale", o.policy.age_scale, "Seconds in the cluster that double a job's weight")
-      ->check(positive)
+  command
+      .add_option("--tail-age-power", o.policy.tail_age_power,
+                  "How much of the tail goes by age: 0 none, 1 nearly first come, first served")
+      ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   command.add_flag("--families", o.config.learn_families,
                    "Expect of a job the iterations of earlier ones of its curve");
