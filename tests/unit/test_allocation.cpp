@@ -5,6 +5,8 @@ int main() {
   Suite* suite = suite_create("allocation");
   add_ranking_tests(suite);
   add_allocator_tests(suite);
+  add_policy_tests(suite);
+  add_settle_tests(suite);
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);
