@@ -32,7 +32,9 @@ double gap(std::mt19937_64& random, const DrawOptions& options) {
   return count;
 }
 
-void add_noise(SimJob& job, const Trace& trace, double noise, std::mt19937_64& random) {
+// With its own generator, so that the same seed means the same jobs whatever the noise.
+void add_noise(SimJob& job, const Trace& trace, double noise, std::uint64_t seed) {
+  std::mt19937_64 random(seed * 0x9E3779B97F4A7C15ULL + job.key);
   job.reported = trace.losses;
   if (noise > 0)
     for (double& loss : job.reported) loss *= 1 + noise * normal(random);
@@ -67,7 +69,7 @@ std::vector<SimJob> draw_jobs(std::span<const Trace> traces, const DrawOptions& 
       job.rate.work *= 100.0 / static_cast<double>(trace.iterations());
     job.rate.alpha = options.serial * job.rate.work;
     job.rate.work -= job.rate.alpha;
-    add_noise(job, trace, options.noise, random);
+    add_noise(job, trace, options.noise, options.seed);
     jobs.push_back(std::move(job));
     now += gap(random, options);
   }
@@ -131,7 +133,7 @@ std::vector<SimJob> jobs_of_workload(std::span<const WorkloadEntry> entries,
     const double run = application->replica_hours * 3600 / entry.replicas;
     const double scale = run * model.rate(entry.replicas) / static_cast<double>(trace.iterations());
     job.rate = {model.alpha * scale, model.work * scale, model.gamma * scale};
-    add_noise(job, trace, options.noise, random);
+    add_noise(job, trace, options.noise, options.seed);
     jobs.push_back(std::move(job));
   }
   std::stable_sort(jobs.begin(), jobs.end(),

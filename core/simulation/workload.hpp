@@ -39,7 +39,7 @@ struct DrawOptions {
   Gaps gaps = Gaps::poisson;
   EqualWork equal_work = EqualWork::per_iteration;
   std::vector<double> sizes{0.1, 0.5, 1};  ///< of the data set; drawn alike
-  double load = 0.9;  ///< core-seconds that arrive over those that the cluster has meanwhile
+  double load = 1.1;  ///< core-seconds that arrive over those that the cluster has meanwhile
   double cluster_cores = 640;
   std::uint32_t max_cores = 64;
   double serial = 0;           ///< share of an iteration that no core speeds up (alpha = serial * W), [0, 1)

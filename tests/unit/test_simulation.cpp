@@ -216,6 +216,7 @@ START_TEST(reports_may_be_late_and_noisy) {
   const std::vector<Trace> traces{exponential_trace("a", 0.1, 50)};
   const auto jobs = small_draw(traces, 1.0, 0.02);
   ck_assert(jobs[0].reported != traces[0].losses);
+  ck_assert_double_eq(jobs[39].arrival, small_draw(traces, 1.0)[39].arrival);  // noise draws no other jobs
   SimConfig config;
   config.pools = {{64, 1}};
   config.report_delay = 30;

@@ -8,6 +8,7 @@ mlq_SOURCES += tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp tools/mlq/curve
 dist_man_MANS += doc/man/mlq-fit.1
 mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp tools/mlq/cmd_top.cpp tools/mlq/cmd_watch.cpp
 dist_man_MANS += doc/man/mlq.1 doc/man/mlq-status.1 doc/man/mlq-top.1 doc/man/mlq-explain.1 doc/man/mlq-watch.1
+dist_man_MANS += doc/man/mlq-simulate.1
 mlq_SOURCES += tools/mlq/cmd_simulate.cpp tools/mlq/simulate.hpp tools/mlq/simulate_load.cpp tools/mlq/simulate_show.cpp
 mlq_LDADD = libmlqcli.la libmlq.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
 
