@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t fewest_points = 3;  // below this the curve has no say
 constexpr double farthest = 1 << 20;      // iterations that a search for the target looks ahead
-constexpr double near = 0.02, lost = 0.15, confirmation = 0.3;  // see OutlookTracker
+constexpr double near = 0.01, lost = 0.15, confirmation = 0.3;  // see OutlookTracker
 
 // Iterations until the curve has gained `missing`; infinite when it sees no way there.
 double iterations_to(const LossCurve& curve, double missing) {

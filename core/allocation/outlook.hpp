@@ -76,7 +76,7 @@ double iterations_left(double done, const OutlookOptions& options);
 
 /// Makes the outlook of one job, report by report. Forecasts of the floor jump about; a job whose target were
 /// taken for reached at the first optimistic one would wait with the finished ones and never prove it wrong.
-/// So the target counts as reached once the fraction has stayed within 0.02 of it for 30 % more iterations,
+/// So the target counts as reached once the fraction has stayed within 0.01 of it for 30 % more iterations,
 /// and from then on while the fraction does not fall 0.15 short of it.
 class OutlookTracker {
  public:

@@ -8,6 +8,7 @@
 
 #include "core/allocation/policy.hpp"
 #include "core/quality/curve.hpp"
+#include "core/throughput/iteration_time.hpp"
 #include "tests/unit/test_allocation.hpp"
 
 namespace {
@@ -258,6 +259,14 @@ START_TEST(outlook_follows_a_curve) {
 }
 END_TEST
 
+START_TEST(a_job_takes_less_than_two_kib) {
+  // Beside its history and fit: what is kept for it, and what one decision needs.
+  const std::size_t kept = sizeof(mlq::IterationTime) + sizeof(mlq::OutlookTracker) + sizeof(mlq::Outlook);
+  const std::size_t deciding = sizeof(mlq::JobView) + sizeof(mlq::UnitRequest) + sizeof(mlq::Holding) + 128;
+  ck_assert_uint_le(kept + deciding, 2048);
+}
+END_TEST
+
 START_TEST(iterations_left_by_what_is_known) {
   mlq::OutlookOptions options;
   ck_assert_double_eq(mlq::iterations_left(30, options), options.unknown_left);
@@ -289,6 +298,7 @@ void add_policy_tests(Suite* suite) {
   tcase_add_test(tests, baselines_order_as_they_say);
   tcase_add_test(tests, gain_table);
   tcase_add_test(tests, outlook_follows_a_curve);
+  tcase_add_test(tests, a_job_takes_less_than_two_kib);
   tcase_add_test(tests, iterations_left_by_what_is_known);
   suite_add_tcase(suite, tests);
 }
