@@ -9,3 +9,4 @@ libmlqcore_la_SOURCES += \
 	core/allocation/quality_policy.cpp \
 	core/allocation/ranking.cpp core/allocation/ranking.hpp \
 	core/allocation/settle.cpp core/allocation/settle.hpp
+dist_doc_DATA += doc/allocation.md

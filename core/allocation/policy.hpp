@@ -39,7 +39,7 @@ struct ClusterView {
 
 struct PolicyOptions {
   SettleOptions settle;  ///< horizon here: over which moves must pay
-  double tail = 0.1;   ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
+  double tail = 0.1;     ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
   double tail_age_power =
       0.25;  ///< how much of the tail goes by age: 0 none, 1 nearly first come, first served
   double explore_share = 0.25;   ///< of the capacity, the most that new jobs get to show themselves
