@@ -12,3 +12,4 @@ libmlqcore_la_SOURCES += \
 	core/quality/prediction.cpp core/quality/prediction.hpp \
 	core/quality/trend_bank.cpp core/quality/trend_bank.hpp \
 	core/quality/window.cpp core/quality/window.hpp
+dist_doc_DATA += doc/prediction.md
