@@ -6,3 +6,10 @@ bench_quality_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
 bench_quality_LDADD = libmlqcore.la $(BENCHMARK_LIBS)
 endif
 EXTRA_DIST += tests/bench/prediction_tables.py
+
+# Needs libceres-dev, and python3-scipy for its script: built only when asked for.
+EXTRA_PROGRAMS += compare_fits
+compare_fits_SOURCES = tests/bench/compare_fits.cpp
+compare_fits_CPPFLAGS = $(AM_CPPFLAGS) $(EIGEN_CFLAGS)
+compare_fits_LDADD = libmlqcore.la -lceres -lglog
+EXTRA_DIST += tests/bench/compare_fits.py
