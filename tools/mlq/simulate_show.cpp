@@ -132,7 +132,8 @@ void write_plot(std::FILE* out, const std::vector<PolicyRuns>& results, const st
                  quoted(results[r].policy).c_str());
   std::fprintf(
       out,
-      "\nset title 'Share of cores by loss of the job (%%)'\nset style histogram rowstacked\nset boxwidth "
+      "\nset key below\nset title 'Share of cores by loss of the job (%%)'\nset style histogram "
+      "rowstacked\nset boxwidth "
       "0.6\nset yrange [0:100]\nplot $shares using 2:xtic(1) title 'highest quarter', '' using 3 title "
       "'next quarter', '' using 4 title 'lower half'\nunset multiplot\n");
 }
