@@ -7,6 +7,7 @@
 namespace mlq {
 namespace {
 
+constexpr double kLeastSpacing = 1e-12;
 constexpr std::size_t kGaps = 33;  // spacing is the median of that many newest gaps
 constexpr std::size_t kNoise = 64;
 
@@ -16,7 +17,8 @@ double usual_spacing(const History& history) {
   for (std::size_t i = history.size(); i >= 2 && count < kGaps; --i)
     gaps[count++] = history.iteration(i - 1) - history.iteration(i - 2);
   const double spacing = median_of({gaps.data(), count});
-  return spacing > 0 && std::isfinite(spacing) ? spacing : 1;
+  // Closer than any trainer counts, or not a gap at all: its inverse must stay finite.
+  return spacing > kLeastSpacing && std::isfinite(spacing) ? spacing : 1;
 }
 
 }  // namespace

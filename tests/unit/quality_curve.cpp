@@ -154,6 +154,17 @@ START_TEST(verdicts_name_what_is_seen) {
 }
 END_TEST
 
+// Gaps between iterations whose inverse is infinite, denormal or huge.
+START_TEST(any_spacing_of_reports_is_borne) {
+  for (const double spacing : {5e-324, 1e-310, 1e-200, 1e-12, 1e-6, 0.01, 1e3, 1e15}) {
+    const LossCurve curve = curve_of(
+        30, [](int k) { return 1.0 / k; }, {}, spacing);
+    check_finite(curve);
+    ck_assert(curve.spacing() > 0 && std::isfinite(curve.spacing()));
+  }
+}
+END_TEST
+
 START_TEST(nothing_but_numbers_comes_out) {
   const double poison[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, 1e308, -1e308, 1e149, -1e149, 1e-320, 0,
                            -0.0,         1,        1e-150,    5e150, 7,      7,     7};
@@ -189,6 +200,7 @@ TCase* quality_curve_case() {
   tcase_add_test(c, slaq_divides_by_the_largest_drop);
   tcase_add_test(c, a_maximised_metric_comes_back_in_its_own_units);
   tcase_add_test(c, verdicts_name_what_is_seen);
+  tcase_add_test(c, any_spacing_of_reports_is_borne);
   tcase_add_test(c, nothing_but_numbers_comes_out);
   return c;
 }
