@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ranges>
 #include <vector>
 
 #include "core/balance/rank_fit.hpp"
@@ -129,8 +128,8 @@ class Balanced : public Base {
     }
     auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
     if (!solved) return;
-    const bool forced = std::ranges::any_of(std::views::iota(std::size_t{0}, sizes_.size()),
-                                            [&](std::size_t i) { return sizes_[i] > models_[i].max_size; });
+    bool forced = false;  // memory leaves no choice
+    for (std::size_t i = 0; i < sizes_.size(); ++i) forced = forced || sizes_[i] > models_[i].max_size;
     if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_))
       sizes_ = *std::move(solved);
   }

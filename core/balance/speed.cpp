@@ -36,6 +36,7 @@ std::unique_ptr<SpeedPredictor> make_speed_predictor(std::string_view name) {
   if (name == "narx") return std::make_unique<Narx>();
   if (name != "best") return nullptr;
   std::vector<std::unique_ptr<SpeedPredictor>> members;
+  members.reserve(kNames.size());
   for (const auto member : kNames) members.push_back(make_speed_predictor(member));
   return std::make_unique<BestPredictor>(std::move(members));
 }
