@@ -39,7 +39,7 @@ double GainTable::operator()(double iterations) const {
   if (iterations <= knot(0)) return values_[0] * iterations / knot(0);
   int exponent = 0;
   const double mantissa = std::frexp(iterations, &exponent);  // in [0.5, 1)
-  const auto below = static_cast<std::size_t>(exponent + 1);
+  const auto below = static_cast<std::size_t>(exponent) + 1;
   const double part = 2 * mantissa - 1;
   return values_[below] + part * (static_cast<double>(values_[below + 1]) - values_[below]);
 }

@@ -56,6 +56,7 @@ bool for_each_row(std::string_view csv, const std::vector<std::string_view>& col
       continue;
     }
     std::vector<std::string_view> values;
+    values.reserve(place.size());
     for (std::size_t p : place) values.push_back(p < cells.size() ? cells[p] : std::string_view{});
     if (!row(values)) {
       why_not = "line " + std::to_string(number_of_line) +
