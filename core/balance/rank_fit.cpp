@@ -108,7 +108,7 @@ void RankTimeFit::observe(std::uint64_t size, double seconds) {
 }
 
 void RankTimeFit::out_of_memory(std::uint64_t size) {
-  set_max_size(size - size / 8 - (size > 0));
+  set_max_size(size_after_out_of_memory(size));
 }
 
 void RankTimeFit::set_max_size(std::uint64_t size) {

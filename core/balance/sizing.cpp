@@ -171,6 +171,10 @@ std::optional<Sizes> proportional_split(std::uint64_t global_batch, std::span<co
   return solve_equal_finish(global_batch, ranks, grain);
 }
 
+std::uint64_t size_after_out_of_memory(std::uint64_t size) {
+  return size - size / 8 - (size > 0);
+}
+
 double makespan(std::span<const std::uint64_t> sizes, std::span<const RankTime> ranks) {
   double longest = 0;
   for (std::size_t i = 0; i < sizes.size() && i < ranks.size(); ++i)

@@ -38,6 +38,10 @@ Sizes equal_split(std::uint64_t global_batch, std::size_t ranks);
 std::optional<Sizes> proportional_split(std::uint64_t global_batch, std::span<const double> weights,
                                         std::uint64_t grain = 1);
 
+/// Most samples to try again after memory ran out at `size`: an eighth less, for allocators fragment. 0 for
+/// 0.
+std::uint64_t size_after_out_of_memory(std::uint64_t size);
+
 double makespan(std::span<const std::uint64_t> sizes, std::span<const RankTime> ranks);
 
 /// FNV-1a over the sizes, for ranks to check that they decided alike.

@@ -148,9 +148,7 @@ void mlq_balance_set_max(mlq_balancer* balancer, uint64_t samples) {
 }
 
 void mlq_balance_out_of_memory(mlq_balancer* balancer, uint64_t size) {
-  // An eighth of margin: allocators fragment, and the next attempt must not fail again.
-  const std::uint64_t allowed = size - size / 8 - (size > 0);
-  balancer->max_size = std::min(balancer->max_size, allowed);
+  balancer->max_size = std::min(balancer->max_size, size_after_out_of_memory(size));
 }
 
 void mlq_balance_vector(mlq_balancer* balancer, double seconds, uint64_t size, double* mine) {

@@ -18,7 +18,7 @@ import ctypes
 import errno
 import os
 from pathlib import Path
-from typing import Iterable, List, Optional, Sequence
+from typing import Iterable, List, Optional
 
 __all__ = ["Balancer", "FIELDS", "equal_split"]
 
