@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
 	const char *name;
 	const char *allowed;
-	bool word; /* stands without a value */
+	enum { WITH_OTHERS, ALONE, WORD } stands; /* WORD: alone, and without a value */
 	int (*set)(slice_t value, mlq_request_t *out);
 } quality_key_t;
 
@@ -256,6 +256,16 @@ static int set_resize(slice_t v, mlq_request_t *out)
 	return 0;
 }
 
+static int set_companion(slice_t v, mlq_request_t *out)
+{
+	uint64_t value;
+
+	if (whole(v, MLQ_JOB_ID_MAX, &value))
+		return -1;
+	out->companion = (uint32_t)value;
+	return 0;
+}
+
 static int set_on(slice_t v, mlq_request_t *out)
 {
 	(void)v;
@@ -274,21 +284,22 @@ static int set_off(slice_t v, mlq_request_t *out)
 #define TEXT(x) TEXT_(x)
 
 static const quality_key_t keys[] = {
-	{"goal", "min or max", false, set_goal},
-	{"target", "a decimal number such as 0.05, or more than 0% to 100% such as 95%", false, set_target},
-	{"min", "a whole number from 1 to " TEXT(MLQ_UNITS_MAX), false, set_min},
-	{"max", "a whole number from 1 to " TEXT(MLQ_UNITS_MAX), false, set_max},
-	{"unit", "core, gpu, node or a number of cores from 1 to " TEXT(MLQ_CORES_PER_UNIT_MAX), false,
-	 set_unit},
-	{"iterations", "a whole number from 1 to " TEXT(MLQ_ITERATIONS_MAX), false, set_iterations},
-	{"batch", "a whole number from 1 to " TEXT(MLQ_BATCH_MAX), false, set_batch},
-	{"family", "1 to 63 of the characters A-Z a-z 0-9 . _ + -", false, set_family},
-	{"resize", "none, companion or requeue", false, set_resize},
-	{"on", "the word alone", true, set_on},
-	{"off", "the word alone", true, set_off},
+	{"goal", "min or max", WITH_OTHERS, set_goal},
+	{"target", "a decimal number such as 0.05, or more than 0% to 100% such as 95%", WITH_OTHERS, set_target},
+	{"min", "a whole number from 1 to " TEXT(MLQ_UNITS_MAX), WITH_OTHERS, set_min},
+	{"max", "a whole number from 1 to " TEXT(MLQ_UNITS_MAX), WITH_OTHERS, set_max},
+	{"unit", "core, gpu, node or a number of cores from 1 to " TEXT(MLQ_CORES_PER_UNIT_MAX),
+	 WITH_OTHERS, set_unit},
+	{"iterations", "a whole number from 1 to " TEXT(MLQ_ITERATIONS_MAX), WITH_OTHERS, set_iterations},
+	{"batch", "a whole number from 1 to " TEXT(MLQ_BATCH_MAX), WITH_OTHERS, set_batch},
+	{"family", "1 to 63 of the characters A-Z a-z 0-9 . _ + -", WITH_OTHERS, set_family},
+	{"resize", "none, companion or requeue", WITH_OTHERS, set_resize},
+	{"companion", "a job id from 1 to " TEXT(MLQ_JOB_ID_MAX) ", no other key", ALONE, set_companion},
+	{"on", "the word alone", WORD, set_on},
+	{"off", "the word alone", WORD, set_off},
 };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
-#define KEY_NAMES "goal, target, min, max, unit, iterations, batch, family, resize, on, off"
+#define KEY_NAMES "goal, target, min, max, unit, iterations, batch, family, resize, companion, on, off"
 
 static size_t find_key(slice_t name)
 {
@@ -315,9 +326,9 @@ static int parse_item(slice_t item, slice_t values[KEYS], mlq_request_t *out, me
 	k = find_key(name);
 	if (k == KEYS)
 		return refuse(error, "unknown key: given \"%s\"; allowed: " KEY_NAMES, quote(name, a));
-	if (!equals && !keys[k].word)
+	if (!equals && keys[k].stands != WORD)
 		return refuse(error, "%s: given no value; allowed: %s", keys[k].name, keys[k].allowed);
-	if ((equals && keys[k].word) || keys[k].set(value, out))
+	if ((equals && keys[k].stands == WORD) || keys[k].set(value, out))
 		return refuse(error, "%s: given \"%s\"; allowed: %s", keys[k].name, quote(value, a),
 			      keys[k].allowed);
 	if (values[k].at && (values[k].len != value.len || memcmp(values[k].at, value.at, value.len)))
@@ -329,16 +340,16 @@ static int parse_item(slice_t item, slice_t values[KEYS], mlq_request_t *out, me
 
 static int check_together(const slice_t values[KEYS], const mlq_request_t *out, message_t error)
 {
-	size_t given = 0, word = KEYS;
+	size_t given = 0, alone = KEYS;
 
 	for (size_t k = 0; k < KEYS; k++) {
 		given += values[k].at != NULL;
-		if (values[k].at && keys[k].word)
-			word = k;
+		if (values[k].at && keys[k].stands != WITH_OTHERS)
+			alone = k;
 	}
-	if (word < KEYS && given > 1)
-		return refuse(error, "%s: given with other keys; allowed: %s", keys[word].name,
-			      keys[word].allowed);
+	if (alone < KEYS && given > 1)
+		return refuse(error, "%s: given with other keys; allowed: %s", keys[alone].name,
+			      keys[alone].allowed);
 	if (out->min_units && out->max_units && out->min_units > out->max_units)
 		return refuse(error, "min: given %u with max=%u; allowed: min not above max",
 			      (unsigned)out->min_units, (unsigned)out->max_units);

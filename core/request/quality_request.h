@@ -23,6 +23,7 @@ extern "C" {
 #define MLQ_CORES_PER_UNIT_MAX 4096
 #define MLQ_ITERATIONS_MAX 1000000000000000
 #define MLQ_BATCH_MAX 1000000000000
+#define MLQ_JOB_ID_MAX 4294967293 /* above are Slurm's NO_VAL and INFINITE */
 
 typedef enum { MLQ_GOAL_MIN, MLQ_GOAL_MAX } mlq_goal_t;
 typedef enum { MLQ_UNIT_CORE, MLQ_UNIT_GPU, MLQ_UNIT_NODE, MLQ_UNIT_CORES } mlq_unit_t;
@@ -42,14 +43,15 @@ typedef struct {
 	uint64_t batch;		     /* global batch in samples, 0 = not given */
 	char family[MLQ_FAMILY_MAX]; /* "" = same user and job name */
 	mlq_resize_t resize;
+	uint32_t companion; /* id of the job whose companion this one says it is, 0 = none */
 } mlq_request_t;
 
 /*
  * Parses text: key=value pairs between commas, no spaces; a key may be repeated with the same value only. "",
- * NULL and the word "on" give the defaults; "on" and "off" stand alone. Real numbers are decimal with a point
- * in any locale: no hexadecimal, infinity or NaN, nothing that overflows or underflows. Returns 0, or -1 with
- * a message in error that names the key, what was given (in printable characters) and what is allowed; *out
- * is then the defaults. error may be NULL.
+ * NULL and the word "on" give the defaults; "on", "off" and companion=JOBID stand alone. Real numbers are
+ * decimal with a point in any locale: no hexadecimal, infinity or NaN, nothing that overflows or underflows.
+ * Returns 0, or -1 with a message in error that names the key, what was given (in printable characters) and
+ * what is allowed; *out is then the defaults. error may be NULL.
  */
 int mlq_request_parse(const char *text, mlq_request_t *out, char *error, size_t error_size);
 

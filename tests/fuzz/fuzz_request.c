@@ -23,6 +23,7 @@ static void check_accepted(const mlq_request_t* r) {
   HOLDS(r->cores_per_unit >= 1 && r->cores_per_unit <= MLQ_CORES_PER_UNIT_MAX);
   HOLDS((r->unit == MLQ_UNIT_CORES) == (r->cores_per_unit > 1));
   HOLDS(r->iterations <= MLQ_ITERATIONS_MAX && r->batch <= MLQ_BATCH_MAX);
+  HOLDS(r->companion <= MLQ_JOB_ID_MAX);
   HOLDS(isfinite(r->target));
   HOLDS(r->target_kind != MLQ_TARGET_FRACTION || (r->target > 0 && r->target <= 1));
   HOLDS(memchr(r->family, '\0', sizeof(r->family)));

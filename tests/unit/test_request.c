@@ -54,6 +54,9 @@ static const good_t good[] = {
     {"resize=none", {DEFAULTS}},
     {"resize=companion", {DEFAULTS, .resize = MLQ_RESIZE_COMPANION}},
     {"resize=requeue", {DEFAULTS, .resize = MLQ_RESIZE_REQUEUE}},
+    {"companion=1", {DEFAULTS, .companion = 1}},
+    {"companion=4294967293", {DEFAULTS, .companion = 4294967293}},
+    {"companion=17,companion=17", {DEFAULTS, .companion = 17}},
     {"min=2,min=2", {DEFAULTS, .min_units = 2}},
     {"goal=max,target=90%,min=1,max=16,unit=4,iterations=5000,batch=512,family=a,resize=requeue",
      {.goal = MLQ_GOAL_MAX,
@@ -82,6 +85,7 @@ static void same(const mlq_request_t* got, const mlq_request_t* want) {
   ck_assert_uint_eq(got->batch, want->batch);
   ck_assert_str_eq(got->family, want->family);
   ck_assert_int_eq(got->resize, want->resize);
+  ck_assert_uint_eq(got->companion, want->companion);
 }
 
 START_TEST(good_input) {
@@ -97,9 +101,10 @@ START_TEST(good_input) {
 }
 END_TEST
 
-#define ALL "allowed: goal, target, min, max, unit, iterations, batch, family, resize, on, off"
+#define ALL "allowed: goal, target, min, max, unit, iterations, batch, family, resize, companion, on, off"
 #define UNITS "allowed: a whole number from 1 to 1000000"
 #define TARGET "allowed: a decimal number such as 0.05, or more than 0% to 100% such as 95%"
+#define COMPANION "allowed: a job id from 1 to 4294967293, no other key"
 #define FAMILY "allowed: 1 to 63 of the characters A-Z a-z 0-9 . _ + -"
 
 static const struct {
@@ -173,6 +178,17 @@ static const struct {
     {"family=1234567890123456789012345678901234567890123456789012345678901234",
      "family: given \"1234567890123456789012345678901234567890...\"; " FAMILY},
     {"resize=yes", "resize: given \"yes\"; allowed: none, companion or requeue"},
+    {"companion", "companion: given no value; " COMPANION},
+    {"companion=", "companion: given \"\"; " COMPANION},
+    {"companion=0", "companion: given \"0\"; " COMPANION},
+    {"companion=-7", "companion: given \"-7\"; " COMPANION},
+    {"companion=17_3", "companion: given \"17_3\"; " COMPANION},
+    {"companion=17.batch", "companion: given \"17.batch\"; " COMPANION},
+    {"companion=4294967294", "companion: given \"4294967294\"; " COMPANION},
+    {"companion=4294967297", "companion: given \"4294967297\"; " COMPANION},
+    {"companion=7,resize=none", "companion: given with other keys; " COMPANION},
+    {"min=1,companion=7", "companion: given with other keys; " COMPANION},
+    {"companion=7,companion=8", "companion: given twice, \"7\" and \"8\"; allowed: one value"},
     {"on=1", "on: given \"1\"; allowed: the word alone"},
     {"off=", "off: given \"\"; allowed: the word alone"},
     {"off,min=1", "off: given with other keys; allowed: the word alone"},
