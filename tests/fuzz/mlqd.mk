@@ -18,4 +18,11 @@ fuzz_cycle_CXXFLAGS = $(fuzz_wire_cxxflags)
 fuzz_cycle_LDFLAGS = $(fuzz_wire_ldflags)
 fuzz_cycle_LDADD = $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/fuzz/corpus/report tests/fuzz/corpus/cycle
+EXTRA_PROGRAMS += fuzz_agent
+fuzz_agent_SOURCES = tests/fuzz/fuzz_agent.cpp core/wire/agent.cpp core/wire/wire.cpp
+fuzz_agent_CPPFLAGS = $(fuzz_wire_cppflags)
+fuzz_agent_CXXFLAGS = $(fuzz_wire_cxxflags)
+fuzz_agent_LDFLAGS = $(fuzz_wire_ldflags)
+fuzz_agent_LDADD = $(JANSSON_LIBS)
+
+EXTRA_DIST += tests/fuzz/corpus/agent tests/fuzz/corpus/report tests/fuzz/corpus/cycle

@@ -71,6 +71,35 @@ class Answers(WithDaemon):
             plain.sendall(b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nX: " + b"y" * 100000 + b"\r\n\r\n")
             self.assertRegex(plain.recv(100), rb" (413|431|414) ")
 
+    def test_agents(self):
+        d = self.mlqd
+        agent = {"v": 1, "time": time.time(), "phase": "growing", "generation": 1, "units": 3, "ranks": 3,
+                 "companions": [{"job_id": 12, "units": 2, "state": "RUNNING"}], "moves": 1, "lost_s": 2.5, "move_s": 2.5}
+        post = lambda token=d.token(), **more: d.tcp("POST", "/v1/agent", json.dumps({**agent, **more}), token)
+        self.refused(401, "token is needed", post(None))
+        self.refused(403, "only the agent of a job", post(d.token(role="scheduler", job=None)))
+        self.refused(403, "token is of job 8", post(d.token(job=8), job_id=7))
+        self.refused(400, 'companions[0].state is a string', post(companions=[{"job_id": 1, "units": 1, "state": "x"}]))
+        self.refused(413, "at most 65536 are allowed", post(x="y" * 65536))
+        self.assertNotIn("agent", d.local("GET", "/v1/jobs?cluster=c")[1]["jobs"])
+        before = time.time()
+        self.assertEqual(post()[0], 200)
+        for again in range(2):
+            told = d.tcp("GET", "/v1/jobs/7?cluster=c&points=0", token=d.token())[1]
+            self.assertEqual(told["points"], [])
+            self.assertEqual({k: told["agent"][k] for k in ("phase", "units", "companions", "move_s")},
+                             {k: agent[k] for k in ("phase", "units", "companions", "move_s")})
+            self.assertTrue(before <= told["agent"]["received"] <= time.time())
+            page = d.local("GET", "/v1/points?cluster=c&after=0")[1]
+            self.assertEqual([(a["job_id"], a["submit"], a["units"]) for a in page["agents"]], [(7, 0, 3)])
+            self.assertEqual(d.local("GET", f"/v1/points?cluster=c&after={page['next']}")[1]["agents"], [])
+            if not again:  # it survives
+                self.assertEqual(d.end(), 0)
+                d.start()
+        self.assertEqual(post(phase="steady", companions=[])[0], 200)
+        page = d.local("GET", f"/v1/points?cluster=c&after={page['next']}")[1]
+        self.assertEqual([a["phase"] for a in page["agents"]], ["steady"])
+
     def test_paths(self):
         d = self.mlqd
         self.assertEqual(d.tcp("GET", "/")[0], 404)

@@ -25,6 +25,9 @@ START_TEST(old_jobs_go) {
   Store store(folder.file("s"));
   Retention retention(store, {.keep_seconds = 100, .max_bytes = 1 << 30, .step_rows = 10});
   tell(store, {job(1, kNow, 0, true, kNow)}, kNow);
+  store.begin();
+  store.set_agent(reporter(1), {0, kNow, "{}"}, kNow);
+  store.commit();
   add(store, reporter(1), report("a", 0, 24), kNow);
   add(store, reporter(2), report("a", 0, 4), kNow + 60);
   ck_assert_int_eq(run_all(retention, kNow + 100), 0);
@@ -36,6 +39,7 @@ START_TEST(old_jobs_go) {
   ck_assert_int_eq(count(store, "SELECT job_id FROM job"), 2);
   ck_assert_int_eq(count(store, "SELECT count(*) FROM stream"), 1);
   ck_assert_int_eq(count(store, "SELECT count(*) FROM detail"), 0);
+  ck_assert_int_eq(count(store, "SELECT count(*) FROM agent"), 0);
   ck_assert_uint_eq(retention.removed_points(), 25);
 }
 END_TEST

@@ -258,6 +258,37 @@ START_TEST(many_requests_wait_too) {
   for (int i = 0; i < 3; ++i) ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/health")).status, 200);
   ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/health")).status, 429);
   for (int i = 0; i < 10; ++i) ck_assert_uint_eq(world.ask(by_socket("GET", "/v1/health", 0)).status, 200);
+  const char* const steady = R"({"v":1,"time":1,"phase":"steady","units":2})";
+  for (int i = 0; i < 3; ++i)
+    ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/agent", world.token(), steady)).status, 200);
+  ck_assert_uint_eq(world.ask(by_tcp("POST", "/v1/agent", world.token(), steady)).status, 429);
+}
+END_TEST
+
+START_TEST(agents_need_their_own_jobs_token) {
+  World world;
+  const std::string steady = R"({"v":1,"time":1790000000,"phase":"steady","units":2,"job_id":7})";
+  const auto post = [&](const std::string& authorization, const std::string& body) {
+    return world.ask(by_tcp("POST", "/v1/agent", authorization, body));
+  };
+  ck_assert_uint_eq(post("", steady).status, 401);
+  ck_assert_uint_eq(world.ask(by_socket("POST", "/v1/agent", 0, steady)).status, 401);
+  ck_assert_uint_eq(post(world.token(MLQ_ROLE_SCHEDULER), steady).status, 403);
+  const Response others = post(world.token(MLQ_ROLE_JOB, "c", 8), steady);
+  ck_assert_uint_eq(others.status, 403);
+  ck_assert_ptr_nonnull(strstr(others.body.c_str(), "job_id is 7, the token is of job 8"));
+  const Response bad = post(world.token(), R"({"v":1,"time":1,"phase":"asleep","units":2})");
+  ck_assert_uint_eq(bad.status, 400);
+  ck_assert_ptr_nonnull(strstr(bad.body.c_str(), "phase is a string, steady, growing"));
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/agent", world.token())).status, 405);
+  const Response taken = post(world.token(), steady);
+  ck_assert_uint_eq(taken.status, 200);
+  check_text(taken.body.c_str(), R"({"received":1790000000.0})");
+  const Response job = world.ask(by_tcp("GET", "/v1/jobs/7", world.token()));
+  ck_assert_ptr_nonnull(strstr(job.body.c_str(), R"("agent":{"time":1790000000,"phase":"steady","units":2)"));
+  Request large = by_tcp("POST", "/v1/agent", world.token());
+  ck_assert(!world.service().begin(large, kNow, 0));
+  ck_assert_uint_eq(large.body_limit, 65536);
 }
 END_TEST
 
@@ -292,6 +323,7 @@ int main() {
   tcase_add_test(cases, a_fast_job_waits_and_others_do_not);
   tcase_add_test(cases, requests_that_begin_together_count_together);
   tcase_add_test(cases, many_requests_wait_too);
+  tcase_add_test(cases, agents_need_their_own_jobs_token);
   tcase_add_test(cases, clusters_may_be_chosen);
   tcase_add_test(cases, stopped_writer_says_later);
   suite_add_tcase(suite, cases);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/wire/agent.hpp"
 #include "core/wire/cycle.hpp"
 #include "core/wire/report.hpp"
 #include "core/wire/wire.hpp"
@@ -159,6 +160,76 @@ START_TEST(cycle_names_what_is_wrong) {
 }
 END_TEST
 
+START_TEST(agent_is_read) {
+  std::string error;
+  const auto state = parse_agent(
+      R"({"v":1,"time":1790000000.5,"phase":"growing","generation":3,"units":5,"ranks":5,"job_id":7,"new":[1],)"
+      R"("companions":[{"job_id":8,"units":2,"state":"RUNNING","node":"n1"},{"job_id":9,"units":1,"state":"PENDING"}],)"
+      R"("moves":4,"lost_s":12.5,"move_s":3,"speedup_unit":null,"refused":"QOSMaxJobsPerUserLimit","refused_at":5})",
+      error);
+  ck_assert_msg(state.has_value(), "%s", error.c_str());
+  ck_assert_uint_eq(state->job_id, 7);
+  ck_assert_double_eq(state->time, 1790000000.5);
+  check_text(
+      state->data.c_str(),
+      R"({"time":1790000000.5,"phase":"growing","units":5,"generation":3,"ranks":5,"moves":4,"lost_s":12.5,"move_s":3,)"
+      R"("refused_at":5,"refused":"QOSMaxJobsPerUserLimit","companions":[{"job_id":8,"units":2,"state":"RUNNING"},)"
+      R"({"job_id":9,"units":1,"state":"PENDING"}]})");
+  const auto least = parse_agent(R"({"v":1,"time":1,"phase":"ending","units":0})", error);
+  ck_assert_msg(least.has_value(), "%s", error.c_str());
+  ck_assert_uint_eq(least->job_id, 0);
+  check_text(least->data.c_str(), R"({"time":1,"phase":"ending","units":0})");
+}
+END_TEST
+
+START_TEST(agent_names_what_is_wrong) {
+  const std::string good = R"({"v":1,"time":1,"phase":"steady","units":2)";
+  std::string many = good + R"(,"companions":[)";
+  for (int i = 1; i <= 1001; ++i)
+    many += (i > 1 ? "," : "") + std::string(R"({"job_id":)") + std::to_string(i) +
+            R"(,"units":1,"state":"RUNNING"})";
+  const std::string cases[][2] = {
+      {"{", "body is not JSON: line 1, "},
+      {"7", "body is not JSON"},
+      {R"({"v":2})", "v is the number 2, 1 is allowed"},
+      {R"({"v":1,"phase":"steady","units":2})", "time is missing, seconds since the epoch"},
+      {R"({"v":1,"time":-1,"phase":"steady","units":2})", "time is the number -1"},
+      {R"({"v":1,"time":1,"units":2})", "phase is missing, steady, growing, shrinking, restarting or ending"},
+      {R"({"v":1,"time":1,"phase":"idle","units":2})", "phase is a string"},
+      {R"({"v":1,"time":1,"phase":"steady\u0000x","units":2})", "body is not JSON"},
+      {R"({"v":1,"time":1,"phase":"steady"})",
+       "units is missing, a whole number from 0 to 1000000 is needed"},
+      {R"({"v":1,"time":1,"phase":"steady","units":1.5})", "units is the number 1.5"},
+      {R"({"v":1,"time":1,"phase":"steady","units":1000001})", "units is the number 1000001"},
+      {good + R"(,"job_id":0})", "job_id is the number 0, a whole number from 1"},
+      {good + R"(,"generation":-1})", "generation is the number -1"},
+      {good + R"(,"ranks":"2"})", "ranks is a string"},
+      {good + R"(,"moves":true})", "moves is true"},
+      {good + R"(,"lost_s":-0.5})", "lost_s is the number -0.5, a number from 0 to 1e11 is needed"},
+      {good + R"(,"move_s":[]})", "move_s is an array"},
+      {good + R"(,"speedup_unit":1e300})", "speedup_unit is the number 1e+300"},
+      {good + R"(,"refused_at":"now"})", "refused_at is a string"},
+      {good + R"(,"refused":7})", "refused is the number 7, a string of at most 1024 bytes"},
+      {good + ",\"refused\":\"" + std::string(1025, 'x') + "\"}", "refused is a string, a string of at most"},
+      {good + R"(,"companions":{}})", "companions is an object, an array of at most 1000 is needed"},
+      {many + "]}", "companions is an array of 1001, an array of at most 1000"},
+      {good + R"(,"companions":[7]})", "companions[0] is the number 7, an object is needed"},
+      {good + R"(,"companions":[{"job_id":0,"units":1,"state":"RUNNING"}]})",
+       "companions[0].job_id is the number 0"},
+      {good + R"(,"companions":[{"job_id":1,"units":0,"state":"RUNNING"}]})",
+       "companions[0].units is the number 0"},
+      {good +
+           R"(,"companions":[{"job_id":1,"units":1,"state":"RUNNING"},{"job_id":1,"units":1,"state":"COMPLETED"}]})",
+       "companions[1].state is a string, PENDING, RUNNING or LEAVING is needed"},
+  };
+  for (const auto& row : cases) {
+    std::string error;
+    ck_assert_msg(!parse_agent(row[0], error), "%.200s", row[0].c_str());
+    ck_assert_msg(error.starts_with(row[1]), "%.200s: %s", row[0].c_str(), error.c_str());
+  }
+}
+END_TEST
+
 START_TEST(numbers_keep_their_digits) {
   const Json value(json_real(1790000000.123456));
   check_text(to_text(value.get()).c_str(), "1790000000.123456");
@@ -175,6 +246,8 @@ int main() {
   tcase_add_test(cases, times_of_a_fast_clock_move_together);
   tcase_add_test(cases, cycle_is_read);
   tcase_add_test(cases, cycle_names_what_is_wrong);
+  tcase_add_test(cases, agent_is_read);
+  tcase_add_test(cases, agent_names_what_is_wrong);
   tcase_add_test(cases, numbers_keep_their_digits);
   suite_add_tcase(suite, cases);
   SRunner* runner = srunner_create(suite);

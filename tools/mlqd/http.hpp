@@ -2,11 +2,13 @@
 // A request and its answer, without a word about the HTTP library.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/token/job_token.h"
 
@@ -27,7 +29,7 @@ struct Peer {
   std::string address;    ///< TCP only
 };
 
-enum class Route : std::uint8_t { reports, points, cycle, families, jobs, job, health, metrics };
+enum class Route : std::uint8_t { reports, agent, points, cycle, families, jobs, job, health, metrics };
 
 struct Request {
   std::string method;
@@ -43,7 +45,20 @@ struct Request {
   std::optional<mlq_claims_t> claims;  ///< of a valid token
   std::string limited_as;              ///< whose rate this counts against, "" = nobody's
   std::size_t body_limit = 0;
+
+  /// Of the query, "" when it is not given.
+  std::string argument(std::string_view name) const {
+    const auto found = arguments.find(name);
+    return found == arguments.end() ? "" : found->second;
+  }
 };
+
+/// Decimal digits and perhaps a sign, nothing else, within [low, high].
+template <typename Integer>
+bool parse_number(std::string_view text, Integer low, Integer high, Integer& out) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return code == std::errc() && end == text.data() + text.size() && out >= low && out <= high;
+}
 
 Response error_response(unsigned status, const std::string& message);
 

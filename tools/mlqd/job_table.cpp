@@ -21,6 +21,7 @@ JobTable::JobTable(Database& database)
             "INSERT INTO job(cluster, job_id, uid, submit, first_submit, issued, restarts, ended, end_time, "
             "points, last_report, touched) VALUES(?,?,?,?,?,?,?,0,0,0,0,?)"),
       count_(database, "UPDATE job SET points=points+?, last_report=?, touched=? WHERE id=?"),
+      touch_(database, "UPDATE job SET touched=? WHERE id=?"),
       change_(
           database,
           "UPDATE job SET submit=?1, first_submit=CASE first_submit WHEN 0 THEN ?1 ELSE first_submit END, "
@@ -35,6 +36,7 @@ JobTable::JobTable(Database& database)
                     "INSERT INTO stream(job, name, last_n, updated) "
                     "SELECT ?1, name, last_n, updated FROM stream WHERE job=?2 "
                     "ON CONFLICT DO UPDATE SET last_n=max(last_n, excluded.last_n)"),
+      move_agent_(database, "UPDATE OR REPLACE agent SET job=?1 WHERE job=?2 AND received>=?3"),
       drop_streams_(database, "DELETE FROM stream WHERE job=?"),
       drop_job_(database, "DELETE FROM job WHERE id=?"),
       recount_(database,
@@ -64,6 +66,10 @@ std::int64_t JobTable::for_report(const Reporter& reporter, double now) {
 
 void JobTable::count_points(std::int64_t entry, std::int64_t added, double now) {
   count_.bind(added, now, now, entry).run();
+}
+
+void JobTable::touch(std::int64_t entry, double now) {
+  touch_.bind(now, entry).run();
 }
 
 std::int64_t JobTable::find_for_cycle(const std::string& cluster, const wire::CycleJob& job) {
@@ -113,6 +119,7 @@ std::int64_t JobTable::open_new(const std::string& cluster, const wire::CycleJob
 void JobTable::move_curve(std::int64_t from, std::int64_t to, double since) {
   move_points_.bind(to, from, since).run();
   move_streams_.bind(to, from).run();
+  move_agent_.bind(to, from, since).run();
   recount_.bind(to, from).run();
   if (since > 0) {
     recount_.bind(from, from).run();

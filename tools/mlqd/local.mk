@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libmlqd.la
 libmlqd_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SQLITE_CFLAGS) $(MHD_CFLAGS)
 libmlqd_la_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 libmlqd_la_SOURCES = \
+	tools/mlqd/access.cpp \
 	tools/mlqd/clock.hpp \
 	tools/mlqd/connections.cpp tools/mlqd/connections.hpp \
 	tools/mlqd/daemon.cpp tools/mlqd/daemon.hpp \

@@ -7,8 +7,9 @@
 namespace mlq::mlqd {
 namespace {
 
-constexpr std::int64_t kEndedGrace = 600;      // seconds
-constexpr std::int64_t kMaxVisited = 200'000;  // rows looked at for one answer: a bound on its time
+constexpr std::int64_t kEndedGrace = 600;        // seconds
+constexpr std::int64_t kMaxVisited = 200'000;    // rows looked at for one answer: a bound on its time
+constexpr std::size_t kMaxAgentBytes = 4 << 20;  // of agents in one answer: a scheduler takes 16 MiB
 
 /// A column of JSON text; null when the store holds none.
 json_t* json_of(std::string_view text) {
@@ -108,22 +109,62 @@ json_t* point_row(const Statement& row, const LiveJob& job) {
   return values;
 }
 
+/// An agent's state as it is told: with when mlqd took it, by mlqd's clock.
+json_t* agent_object(std::string_view data, double received) {
+  json_t* agent = json_of(data);
+  if (json_is_object(agent)) json_object_set_new(agent, "received", json_real(received));
+  return agent;
+}
+
+struct NumberedAgent {
+  std::int64_t changed;
+  wire::Json state;
+};
+
+/// The agents that changed after `after`, oldest first; `last` falls to the last of them when they are too
+/// many for one answer. Their companions are left out: a scheduler sees those itself.
+std::vector<NumberedAgent> changed_agents(Database& database, const LiveJobs& live, std::int64_t after,
+                                          std::int64_t& last) {
+  std::vector<NumberedAgent> agents;
+  std::size_t bytes = 0;
+  Statement rows(database, "SELECT changed, job, received, data FROM agent WHERE changed>? ORDER BY changed");
+  for (rows.bind(after); rows.step();) {
+    const auto job = live.find(rows.integer(1));
+    if (job == live.end()) continue;
+    if (bytes > kMaxAgentBytes) {
+      last = agents.back().changed;
+      break;
+    }
+    wire::Json state(agent_object(rows.text(3), rows.real(2)));
+    json_object_del(state.get(), "companions");
+    json_object_set_new(state.get(), "job_id", json_integer(job->second.job_id));
+    json_object_set_new(state.get(), "submit", json_integer(job->second.submit));
+    bytes += rows.text(3).size();
+    agents.push_back({rows.integer(0), std::move(state)});
+  }
+  return agents;
+}
+
 }  // namespace
 
 wire::Json Reader::points(const std::string& cluster, std::int64_t after, std::int64_t max, double now) {
   Lease lease(*this);
   Database& database = *lease;
-  const std::int64_t last = database.integer("SELECT coalesce(max(seq), 0) FROM point");
+  std::int64_t last = std::max(database.integer("SELECT coalesce(max(seq), 0) FROM point"),
+                               database.integer("SELECT coalesce(max(changed), 0) FROM agent"));
   const LiveJobs live = live_jobs(database, cluster, now);
   // a store put back from a copy may end before the scheduler's number: go on from its end
   std::int64_t next = std::min(after, last);
+  const std::int64_t newest = last;
+  const std::vector<NumberedAgent> agents = changed_agents(database, live, next, last);
   if (last - next > kMaxVisited / 10) next = std::max(next, before_live(database, live, last));
   json_t* points = json_array();
   Statement rows(database,
-                 "SELECT seq, job, iteration, loss, time, cores FROM point WHERE seq>? ORDER BY seq LIMIT ?");
+                 "SELECT seq, job, iteration, loss, time, cores FROM point WHERE seq>? AND seq<=? "
+                 "ORDER BY seq LIMIT ?");
   std::int64_t visited = 0;
   bool full = false;
-  for (rows.bind(next, kMaxVisited); !full && rows.step();
+  for (rows.bind(next, last, kMaxVisited); !full && rows.step();
        full = static_cast<std::int64_t>(json_array_size(points)) >= max) {
     ++visited;
     next = rows.integer(0);
@@ -131,9 +172,13 @@ wire::Json Reader::points(const std::string& cluster, std::int64_t after, std::i
       json_array_append_new(points, point_row(rows, job->second));
   }
   rows.reset();
-  return wire::Json(json_pack("{s:i, s:I, s:b, s:s, s:o}", "v", wire::kVersion, "next",
-                              static_cast<json_int_t>(next), "more", next < last ? 1 : 0, "epoch",
-                              epoch_.c_str(), "points", points));
+  if (!full && visited < kMaxVisited) next = std::max(next, last);  // the last number may be an agent's
+  json_t* told = json_array();
+  for (const NumberedAgent& agent : agents)
+    if (agent.changed <= next) json_array_append(told, agent.state.get());
+  return wire::Json(json_pack("{s:i, s:I, s:b, s:s, s:o, s:o}", "v", wire::kVersion, "next",
+                              static_cast<json_int_t>(next), "more", next < newest ? 1 : 0, "epoch",
+                              epoch_.c_str(), "points", points, "agents", told));
 }
 
 wire::Json Reader::families(const std::string& cluster) {
@@ -147,8 +192,8 @@ wire::Json Reader::families(const std::string& cluster) {
 namespace {
 
 constexpr const char* kJobColumns =
-    "SELECT j.id, j.job_id, j.submit, j.uid, j.restarts, j.ended, j.points, j.last_report, d.info, d.status "
-    "FROM job j LEFT JOIN detail d ON d.job=j.id ";
+    "SELECT j.id, j.job_id, j.submit, j.uid, j.restarts, j.ended, j.points, j.last_report, d.info, d.status, "
+    "a.data, a.received FROM job j LEFT JOIN detail d ON d.job=j.id LEFT JOIN agent a ON a.job=j.id ";
 
 /// A job as the scheduler told it, or as much as its token said when the scheduler has not.
 json_t* job_object(const Statement& row) {
@@ -169,7 +214,26 @@ json_t* job_object(const Statement& row) {
   json_object_set_new(job, "stored", json_integer(row.integer(6)));
   if (row.real(7) > 0) json_object_set_new(job, "last_report", json_real(row.real(7)));
   if (!row.text(9).empty()) json_object_set_new(job, "status", json_of(row.text(9)));
+  if (!row.text(10).empty()) json_object_set_new(job, "agent", agent_object(row.text(10), row.real(11)));
   return job;
+}
+
+/// The last points of a job, oldest first.
+json_t* tail_of(Database& database, std::int64_t entry, std::int64_t points) {
+  json_t* curve = json_array();
+  Statement tail(
+      database,
+      "SELECT iteration, loss, time, cores FROM (SELECT seq, iteration, loss, time, cores FROM point "
+      "WHERE job=? ORDER BY seq DESC LIMIT ?) ORDER BY seq");
+  for (tail.bind(entry, points); tail.step();) {
+    json_t* values = json_array();
+    json_array_append_new(values, json_real(tail.real(0)));
+    json_array_append_new(values, real_or_null(tail, 1));
+    json_array_append_new(values, json_real(tail.real(2)));
+    json_array_append_new(values, real_or_null(tail, 3));
+    json_array_append_new(curve, values);
+  }
+  return curve;
 }
 
 json_t* cycle_of(Database& database, const std::string& cluster) {
@@ -211,20 +275,7 @@ wire::Json Reader::job(const std::string& cluster, std::uint32_t job_id, std::in
   if (!row.bind(cluster, job_id).step()) return nullptr;
   const std::int64_t entry = row.integer(0);
   wire::Json job(job_object(row));
-  json_t* curve = json_array();
-  Statement tail(
-      *lease,
-      "SELECT iteration, loss, time, cores FROM (SELECT seq, iteration, loss, time, cores FROM point "
-      "WHERE job=? ORDER BY seq DESC LIMIT ?) ORDER BY seq");
-  for (tail.bind(entry, points); tail.step();) {
-    json_t* values = json_array();
-    json_array_append_new(values, json_real(tail.real(0)));
-    json_array_append_new(values, real_or_null(tail, 1));
-    json_array_append_new(values, json_real(tail.real(2)));
-    json_array_append_new(values, real_or_null(tail, 3));
-    json_array_append_new(curve, values);
-  }
-  json_object_set_new(job.get(), "points", curve);
+  json_object_set_new(job.get(), "points", points > 0 ? tail_of(*lease, entry, points) : json_array());
   const wire::Json common = answer(*lease, cluster, now);
   json_object_update(job.get(), common.get());
   return job;

@@ -34,7 +34,8 @@ class Reader {
   Reader(const std::string& path, std::size_t connections);
   ~Reader();
 
-  /// Points after `after`, at most `max`, of jobs that live or ended in the last 10 minutes.
+  /// Points after `after`, at most `max`, of jobs that live or ended in the last 10 minutes, and the agents
+  /// of such jobs that changed since.
   wire::Json points(const std::string& cluster, std::int64_t after, std::int64_t max, double now);
   wire::Json families(const std::string& cluster);
   wire::Json jobs(const JobsQuery& query, double now);

@@ -99,8 +99,8 @@ void Retention::remove_from(std::int64_t entry) {
       .run();
   const std::int64_t gone = database.changes();
   if (gone < limits_.step_rows) {
-    for (const char* sql :
-         {"DELETE FROM stream WHERE job=?", "DELETE FROM detail WHERE job=?", "DELETE FROM job WHERE id=?"})
+    for (const char* sql : {"DELETE FROM stream WHERE job=?", "DELETE FROM agent WHERE job=?",
+                            "DELETE FROM detail WHERE job=?", "DELETE FROM job WHERE id=?"})
       Statement(database, sql).bind(entry).run();
   } else {
     Statement(database, "UPDATE job SET points=points-? WHERE id=?").bind(gone, entry).run();

@@ -53,7 +53,18 @@ INSERT INTO meta VALUES('epoch', lower(hex(randomblob(16))));
 INSERT INTO meta VALUES('next_seq', 1);
 )";
 
-constexpr const char* kMigrations[] = {kVersion1};
+// What the agent of a job said last. changed: drawn from the numbers of points, so that one number tells a
+// scheduler how far it has come with both.
+constexpr const char* kVersion2 = R"(
+CREATE TABLE agent(
+  job INTEGER PRIMARY KEY,
+  changed INTEGER NOT NULL,
+  received REAL NOT NULL,
+  data TEXT NOT NULL);
+CREATE UNIQUE INDEX agent_changed ON agent(changed);
+)";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2};
 
 std::int64_t check_kind(Database& database, const std::string& path, std::size_t newest) {
   const std::int64_t version = database.integer("PRAGMA user_version");

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/mlqd/service.hpp"
 
-#include <strings.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "core/wire/wire.hpp"
 
@@ -20,58 +16,11 @@ Response error_response(unsigned status, const std::string& message) {
 
 namespace {
 
-struct RouteRow {
-  const char* path;
-  const char* method;
-  Route route;
-};
-constexpr std::array<RouteRow, 7> kRoutes = {{{"/v1/reports", "POST", Route::reports},
-                                              {"/v1/points", "GET", Route::points},
-                                              {"/v1/cycle", "POST", Route::cycle},
-                                              {"/v1/families", "GET", Route::families},
-                                              {"/v1/jobs", "GET", Route::jobs},
-                                              {"/v1/health", "GET", Route::health},
-                                              {"/metrics", "GET", Route::metrics}}};
-
-template <typename Integer>
-bool parse_number(std::string_view text, Integer low, Integer high, Integer& out) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return code == std::errc() && end == text.data() + text.size() && out >= low && out <= high;
-}
-
-/// Fills route and job_id; the method that is allowed, nullptr when there is no such path.
-const char* find_route(Request& request) {
-  for (const RouteRow& row : kRoutes) {
-    if (request.path != row.path) continue;
-    request.route = row.route;
-    return row.method;
-  }
-  constexpr std::string_view kJob = "/v1/jobs/";
-  if (!request.path.starts_with(kJob)) return nullptr;
-  request.route = Route::job;
-  return parse_number<std::uint32_t>(std::string_view(request.path).substr(kJob.size()), 1, UINT32_MAX,
-                                     request.job_id)
-             ? "GET"
-             : nullptr;
-}
-
-std::optional<std::string> bearer(const std::string& authorization) {
-  constexpr std::string_view kScheme = "Bearer ";
-  if (strncasecmp(authorization.c_str(), kScheme.data(), kScheme.size()) != 0) return std::nullopt;
-  const std::size_t start = authorization.find_first_not_of(' ', kScheme.size());
-  return start == std::string::npos ? "" : authorization.substr(start);
-}
-
-std::string argument(const Request& request, const char* name) {
-  const auto found = request.arguments.find(name);
-  return found == request.arguments.end() ? "" : found->second;
-}
-
 /// An optional whole number; false, with an answer, when it is given and wrong.
 template <typename Integer>
 bool number_argument(const Request& request, const char* name, Integer low, Integer high, Integer& value,
                      Response& refused) {
-  const std::string text = argument(request, name);
+  const std::string text = request.argument(name);
   if (text.empty() || parse_number(std::string_view(text), low, high, value)) return true;
   refused =
       error_response(400, std::string(name) + " is \"" + text.substr(0, 40) + "\", a whole number from " +
@@ -82,12 +31,6 @@ bool number_argument(const Request& request, const char* name, Integer low, Inte
 Response json_response(const wire::Json& value) {
   std::string text = value ? wire::to_text(value.get()) : "";
   return text.empty() ? error_response(500, "out of memory") : Response{200, std::move(text)};
-}
-
-/// Jobs of two clusters may have the same id, and a bad job must not slow down its successor of the same id
-/// for long.
-std::string job_name(const mlq_claims_t& claims) {
-  return std::string("job ") + claims.cluster + " " + std::to_string(claims.job_id);
 }
 
 }  // namespace
@@ -101,114 +44,14 @@ Service::Service(ServiceOptions options, const Keys& keys, Reader& reader, Write
       points_limiter_(options_.points_rate, options_.points_burst),
       requests_limiter_(options_.requests_rate, options_.requests_burst) {}
 
-std::optional<Response> Service::begin(Request& request, double now, double monotonic) {
-  const char* method = find_route(request);
-  if (!method)
-    return error_response(
-        404, "no such path; /v1/reports, /v1/jobs, /v1/health and the others of mlqd(8) are known");
-  if (request.method != method) {
-    Response refused = error_response(405, "the method is not allowed here, " + std::string(method) + " is");
-    refused.allow = method;
-    return refused;
-  }
-  if (request.route == Route::reports) request.body_limit = options_.report_limit;
-  if (request.route == Route::cycle) request.body_limit = options_.cycle_limit;
-  if (auto refused = authenticate(request, now)) return refused;
-  if (auto refused = authorize(request)) return refused;
-  return limit_rate(request, monotonic);
-}
-
-std::optional<Response> Service::authenticate(Request& request, double now) {
-  if (!request.authorization) return std::nullopt;
-  const auto token = bearer(*request.authorization);
-  if (!token) return error_response(401, "Authorization is not of the form \"Bearer TOKEN\"");
-  mlq_claims_t claims;
-  std::string error;
-  if (keys_.verify(*token, static_cast<std::int64_t>(now), claims, error) != MLQ_TOKEN_OK)
-    return error_response(401, error);
-  if (!options_.clusters.empty() && !options_.clusters.contains(claims.cluster))
-    return error_response(
-        403, std::string("token is of cluster ") + claims.cluster + ", which is not served here");
-  request.claims = claims;
-  return std::nullopt;
-}
-
-bool Service::is_scheduler(const Request& request) const {
-  return request.claims ? request.claims->role == MLQ_ROLE_SCHEDULER : trusted(request.peer);
-}
-
-std::optional<Response> Service::authorize(const Request& request) const {
-  switch (request.route) {
-    case Route::reports:
-      if (!request.claims) return error_response(401, "a job's token is needed: Authorization: Bearer TOKEN");
-      if (request.claims->role != MLQ_ROLE_JOB) return error_response(403, "only jobs report losses");
-      return std::nullopt;
-    case Route::points:
-    case Route::cycle:
-    case Route::families:
-      return authorize_scheduler(request);
-    case Route::jobs:
-    case Route::job:
-      return authorize_status(request);
-    case Route::health:
-    case Route::metrics:
-      return std::nullopt;
-  }
-  return error_response(404, "no such path");
-}
-
-std::optional<Response> Service::authorize_scheduler(const Request& request) const {
-  if (is_scheduler(request)) return std::nullopt;
-  if (request.claims) return error_response(403, "a job's token was given, a scheduler's is needed");
-  if (request.peer.local)
-    return error_response(
-        403, "uid " + std::to_string(request.peer.uid) +
-                 " was given by the kernel, root, mlqd's own user or one of --admin-user is needed");
-  return error_response(401, "a scheduler's token is needed: Authorization: Bearer TOKEN");
-}
-
-std::optional<Response> Service::authorize_status(const Request& request) const {
-  if (request.peer.local || options_.public_status || is_scheduler(request)) return std::nullopt;
-  if (!request.claims)
-    return error_response(401, "a token is needed here: mlqd does not run with --public-status");
-  if (request.route == Route::job && request.claims->job_id == request.job_id &&
-      (argument(request, "cluster").empty() || argument(request, "cluster") == request.claims->cluster))
-    return std::nullopt;
-  return error_response(403, "the token is of job " + std::to_string(request.claims->job_id) +
-                                 ", which may only read /v1/jobs/" + std::to_string(request.claims->job_id));
-}
-
-std::optional<Response> Service::limit_rate(Request& request, double monotonic) {
-  if (is_scheduler(request)) return std::nullopt;
-  if (request.claims) {
-    request.limited_as = job_name(*request.claims);
-  } else {
-    request.limited_as =
-        request.peer.local ? "uid " + std::to_string(request.peer.uid) : "address " + request.peer.address;
-  }
-  double wait = requests_limiter_.wait(request.limited_as, monotonic);
-  if (request.route == Route::reports)
-    wait = std::max(wait, points_limiter_.wait(request.limited_as, monotonic));
-  if (wait > 0) return too_fast(request, wait);
-  requests_limiter_.spend(request.limited_as, 1, monotonic);
-  return std::nullopt;
-}
-
-Response Service::too_fast(const Request& request, double wait) const {
-  Response refused = error_response(
-      429, request.limited_as + " is too fast: " + std::to_string(static_cast<long>(options_.points_rate)) +
-               " losses and " + std::to_string(static_cast<long>(options_.requests_rate)) +
-               " requests a second are allowed");
-  refused.retry_after = wait;
-  return refused;
-}
-
 std::optional<Response> Service::handle(Request& request, double now, double monotonic,
                                         const std::function<void()>& pause, Reply reply) {
   try {
     switch (request.route) {
       case Route::reports:
         return report(request, now, monotonic, pause, std::move(reply));
+      case Route::agent:
+        return agent(request, now, pause, std::move(reply));
       case Route::cycle:
         return cycle(request, pause, std::move(reply));
       case Route::points:
@@ -233,6 +76,10 @@ std::optional<Response> Service::handle(Request& request, double now, double mon
 }
 
 namespace {
+
+Reporter reporter_of(const mlq_claims_t& claims) {
+  return {claims.cluster, claims.job_id, claims.uid, claims.restarts, claims.issued};
+}
 
 Response busy_response() {
   Response busy = error_response(503, "the store does not take data now");
@@ -259,9 +106,7 @@ std::optional<Response> Service::report(Request& request, double now, double mon
   if (!report) return error_response(400, error);
   wire::limit_times(*report, now);
   points_limiter_.spend(request.limited_as, static_cast<double>(report->points.size()), monotonic);
-  const mlq_claims_t& claims = *request.claims;
-  ReportWrite write{{claims.cluster, claims.job_id, claims.uid, claims.restarts, claims.issued},
-                    std::move(*report)};
+  ReportWrite write{reporter_of(*request.claims), std::move(*report)};
   return submit({std::move(write),
                  [reply = std::move(reply)](const WriteResult& result) {
                    if (!result.ok) return reply(busy_response());
@@ -270,6 +115,24 @@ std::optional<Response> Service::report(Request& request, double now, double mon
                                  "dropped", static_cast<json_int_t>(result.stored.dropped)))));
                  }},
                 pause);
+}
+
+std::optional<Response> Service::agent(Request& request, double now, const std::function<void()>& pause,
+                                       Reply reply) {
+  std::string error;
+  auto state = wire::parse_agent(request.body, error);
+  if (!state) return error_response(400, error);
+  const mlq_claims_t& claims = *request.claims;
+  if (state->job_id != 0 && state->job_id != claims.job_id)
+    return error_response(403, "job_id is " + std::to_string(state->job_id) + ", the token is of job " +
+                                   std::to_string(claims.job_id));
+  AgentWrite write{reporter_of(claims), std::move(*state)};
+  return submit(
+      {std::move(write),
+       [reply = std::move(reply), now](const WriteResult& result) {
+         reply(result.ok ? json_response(wire::Json(json_pack("{s:f}", "received", now))) : busy_response());
+       }},
+      pause);
 }
 
 std::optional<Response> Service::cycle(Request& request, const std::function<void()>& pause, Reply reply) {
@@ -289,7 +152,7 @@ std::optional<Response> Service::cycle(Request& request, const std::function<voi
 }
 
 std::optional<std::string> Service::cluster_of(const Request& request, Response& refused) {
-  std::string name = argument(request, "cluster");
+  std::string name = request.argument("cluster");
   if (name.empty() && request.claims) return request.claims->cluster;
   if (name.empty()) {
     if (auto only = reader_.only_cluster()) return only;
@@ -335,8 +198,8 @@ Response Service::jobs(const Request& request, double now, double monotonic) {
     return refused;
   query.cluster = *cluster;
   if (job_id != 0) query.job_id = job_id;
-  if (const std::string user = argument(request, "user"); !user.empty()) query.user = user;
-  query.all = argument(request, "all") == "1";
+  if (const std::string user = request.argument("user"); !user.empty()) query.user = user;
+  query.all = request.argument("all") == "1";
   // a long answer keeps a thread busy for as long as many short ones
   if (query.all && !request.limited_as.empty()) requests_limiter_.spend(request.limited_as, 10, monotonic);
   return json_response(reader_.jobs(query, now));

@@ -23,6 +23,7 @@ struct ServiceOptions {
   double points_rate = 1000, points_burst = 20000;  ///< of one job
   double requests_rate = 50, requests_burst = 500;  ///< of one job, user or address
   std::size_t report_limit = 1 << 20;               ///< bytes of a body
+  std::size_t agent_limit = 64 << 10;
   std::size_t cycle_limit = 64 << 20;
 };
 
@@ -53,6 +54,8 @@ class Service {
 
   std::optional<Response> report(Request& request, double now, double monotonic,
                                  const std::function<void()>& pause, Reply reply);
+  std::optional<Response> agent(Request& request, double now, const std::function<void()>& pause,
+                                Reply reply);
   std::optional<Response> cycle(Request& request, const std::function<void()>& pause, Reply reply);
   std::optional<Response> submit(WriteTask task, const std::function<void()>& pause);
   Response points(const Request& request, double now);

@@ -73,8 +73,12 @@ Store::Store(const std::string& path) : lock_(path), database_(path, Database::M
                      "INSERT INTO cycle(cluster, time, data) VALUES(?,?,?) "
                      "ON CONFLICT DO UPDATE SET time=excluded.time, data=excluded.data");
   seq_put_.emplace(database_, "UPDATE meta SET value=? WHERE name='next_seq'");
-  next_seq_ = std::max(database_.integer("SELECT value FROM meta WHERE name='next_seq'"),
-                       database_.integer("SELECT coalesce(max(seq), 0) + 1 FROM point"));
+  agent_put_.emplace(database_,
+                     "INSERT INTO agent(job, changed, received, data) VALUES(?,?,?,?) ON CONFLICT DO UPDATE "
+                     "SET changed=excluded.changed, received=excluded.received, data=excluded.data");
+  next_seq_ = std::max({database_.integer("SELECT value FROM meta WHERE name='next_seq'"),
+                        database_.integer("SELECT coalesce(max(seq), 0) + 1 FROM point"),
+                        database_.integer("SELECT coalesce(max(changed), 0) + 1 FROM agent")});
   committed_seq_ = next_seq_;
 }
 
@@ -133,6 +137,13 @@ Stored Store::add_report(const Reporter& reporter, const wire::Report& report, d
   if (last > before) stream_put_->bind(entry, report.stream, last, now).run();
   if (result.stored > 0) jobs_->count_points(entry, static_cast<std::int64_t>(result.stored), now);
   return result;
+}
+
+void Store::set_agent(const Reporter& reporter, const wire::AgentState& state, double now) {
+  const std::int64_t entry = jobs_->for_report(reporter, now);
+  agent_put_->bind(entry, next_seq_, now, state.data).run();
+  ++next_seq_;
+  jobs_->touch(entry, now);
 }
 
 void Store::add_cycle(const wire::Cycle& cycle, double now) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/wire/agent.hpp"
 #include "core/wire/cycle.hpp"
 #include "core/wire/report.hpp"
 #include "tools/mlqd/sqlite.hpp"
@@ -50,6 +51,7 @@ class JobTable {
   /// The entry that a report belongs to; opens a provisional one when there is none.
   std::int64_t for_report(const Reporter& reporter, double now);
   void count_points(std::int64_t entry, std::int64_t added, double now);
+  void touch(std::int64_t entry, double now);  ///< retention goes by it
 
   /// Takes over what the scheduler says of a job: adopts a provisional entry, follows a requeue.
   void update(const std::string& cluster, const wire::CycleJob& job, double now);
@@ -57,12 +59,12 @@ class JobTable {
  private:
   std::int64_t find_for_cycle(const std::string& cluster, const wire::CycleJob& job);
   std::int64_t open_new(const std::string& cluster, const wire::CycleJob& job, double now);
-  /// Points from time `since` on, and what is known of streams.
+  /// Points from time `since` on, and what is known of streams and of the agent.
   void move_curve(std::int64_t from, std::int64_t to, double since);
 
   Database& database_;
-  Statement newest_, provisional_, same_submit_, earlier_, open_, count_, change_, detail_, status_;
-  Statement end_, move_points_, move_streams_, drop_streams_, drop_job_, recount_;
+  Statement newest_, provisional_, same_submit_, earlier_, open_, count_, touch_, change_, detail_, status_;
+  Statement end_, move_points_, move_streams_, move_agent_, drop_streams_, drop_job_, recount_;
 };
 
 class Store {
@@ -77,6 +79,8 @@ class Store {
   // Inside begin() and commit():
   Stored add_report(const Reporter& reporter, const wire::Report& report, double now);
   void add_cycle(const wire::Cycle& cycle, double now);
+  /// The newest state of an agent takes the place of the one before.
+  void set_agent(const Reporter& reporter, const wire::AgentState& state, double now);
 
   Database& database() noexcept { return database_; }
   void save_next_seq();  ///< before points go: numbers are never given twice
@@ -89,7 +93,7 @@ class Store {
   Database database_;
   std::optional<JobTable> jobs_;
   std::optional<Statement> stream_get_, stream_put_, stream_count_, stream_trim_, point_put_, family_put_,
-      cycle_put_, seq_put_;
+      cycle_put_, seq_put_, agent_put_;
   std::int64_t next_seq_ = 1;
   std::int64_t committed_seq_ = 1;
 };

@@ -25,13 +25,18 @@ struct ReportWrite {
   wire::Report report;
 };
 
+struct AgentWrite {
+  Reporter reporter;
+  wire::AgentState state;
+};
+
 struct WriteResult {
   bool ok = false;  ///< false: the store could not take it, nothing of it is there
   Stored stored;    ///< of a report
 };
 
 struct WriteTask {
-  std::variant<ReportWrite, wire::Cycle> what;
+  std::variant<ReportWrite, AgentWrite, wire::Cycle> what;
   std::function<void(const WriteResult&)>
       done;  ///< called once, from the writer's thread; must not block or throw
 };
