@@ -34,9 +34,8 @@ class Scale(ClusterTest):
                 holds.append((stats["read_hold_us"], stats["write_hold_max_us"], stats["applied"]))
         print("read hold, longest write hold (us), applied:", holds)
         self.assertGreaterEqual(sum(applied for _, _, applied in holds), 2 * JOBS)
-        # the clock also runs while the thread is off the processor: on a busy machine one cycle of twenty may be that
-        self.assertLessEqual(sorted(read for read, _, _ in holds)[-2], HOLD_US)
-        self.assertLessEqual(sorted(write for _, write, _ in holds)[-2], HOLD_US)
+        self.assertLessEqual(max(read for read, _, _ in holds), HOLD_US)
+        self.assertLessEqual(max(write for _, write, _ in holds), HOLD_US)
 
 
 if __name__ == "__main__":
