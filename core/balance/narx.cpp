@@ -8,9 +8,9 @@
 namespace mlq::balance {
 namespace {
 
-// Ridge on the weights: the window is short, and the linear path should win where nothing is curved.
-constexpr double kRidge = 1e-3;
-constexpr double kErrorMemory = 0.05;
+// Ridge on the weights: the window is short, and nothing should be added where nothing is curved.
+constexpr double kRidge = 1e-2;
+constexpr double kErrorMemory = 0.05, kGateMemory = 0.05;
 
 double standardised(double value, const RunningScale& scale) {
   const double floor = 1e-3 * std::abs(scale.mean()) + 1e-12;
@@ -25,25 +25,36 @@ Narx::Narx() {
   for (int i = 0; i < kWeights; ++i) weights_[i] = 0.3 * std::sin(1.0 + 2.3 * i);
 }
 
-Narx::Input Narx::inputs(const NodeState& now) const {
+double Narx::linear_part(const NodeState& now) {
+  linear_ = {average_.predict(now), arima_.predict(now), arx_.predict(now)};
+  double sum = 0, weights = 0;
+  for (std::size_t i = 0; i < linear_.size(); ++i) {
+    const double weight = 1 / (linear_error_[i] + 1e-12);
+    sum += weight * linear_[i];
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+Narx::Input Narx::inputs(const NodeState& now, double linear) const {
   Input input;
   int at = 0;
   for (int i = 0; i < kSpeeds; ++i) input[at++] = standardised(speeds_[i], speed_scale_);
-  input[at++] = standardised(now.cpu, cpu_scale_);
-  for (int i = 0; i + 1 < kStates; ++i) input[at++] = standardised(states_[i].cpu, cpu_scale_);
-  input[at++] = standardised(now.memory, memory_scale_);
-  for (int i = 0; i + 1 < kStates; ++i) input[at++] = standardised(states_[i].memory, memory_scale_);
+  for (int i = 0; i < kStates; ++i) {
+    const NodeState& state = i == 0 ? now : states_[i - 1];
+    input[at++] = standardised(state.cpu, cpu_scale_);
+    input[at++] = standardised(state.memory, memory_scale_);
+    input[at++] = standardised(state.stall, stall_scale_);
+  }
+  input[at] = standardised(linear, speed_scale_);
   return input;
 }
 
-/// Layout of the weights: per hidden unit its inputs and bias; output weights; linear path; output bias.
+/// Layout of the weights: per hidden unit its inputs and bias; output weights; output bias.
 double Narx::evaluate(const Weights& weights, const Input& input, Weights* gradient) const {
-  constexpr int kOutput = kHidden * (kInputs + 1), kLinear = kOutput + kHidden;
-  double sum = weights[kWeights - 1] + weights.segment<kInputs>(kLinear).dot(input);
-  if (gradient) {
-    gradient->segment<kInputs>(kLinear) = input;
-    (*gradient)[kWeights - 1] = 1;
-  }
+  constexpr int kOutput = kHidden * (kInputs + 1);
+  double sum = weights[kWeights - 1];
+  if (gradient) (*gradient)[kWeights - 1] = 1;
   for (int unit = 0; unit < kHidden; ++unit) {
     const int first = unit * (kInputs + 1);
     const double h = std::tanh(weights.segment<kInputs>(first).dot(input) + weights[first + kInputs]);
@@ -91,34 +102,57 @@ void Narx::train() {
   trained_ = true;
 }
 
-double Narx::to_units(double output) const {
-  const double speed = speed_scale_.mean() + output * std::sqrt(speed_scale_.variance());
+double Narx::shrinkage() const {
+  return trained_ && power_ > 0 ? std::clamp(explained_ / power_, 0.0, 1.0) : 0;
+}
+
+double Narx::within_reason(double speed) const {
   const double last = speeds_[0];
   return std::isfinite(speed) ? std::clamp(speed, 0.1 * last, 10 * last) : last;
 }
 
-double Narx::raw_prediction(const NodeState& now) const {
-  return to_units(evaluate(weights_, inputs(now), nullptr));
+double Narx::predict(const NodeState& now) {
+  if (speeds_.size() == 0) return 0;
+  const double linear = linear_part(now);
+  const double share = shrinkage();
+  if (!(share > 0) || !speeds_.full() || !states_.full()) return within_reason(linear);
+  const double added = evaluate(weights_, inputs(now, linear), nullptr);
+  return within_reason(linear + share * added * std::sqrt(speed_scale_.variance()));
 }
 
-double Narx::predict(const NodeState& now) {
-  if (!warmed_up() || !speeds_.full() || !states_.full()) return average_.predict(now);
-  return raw_prediction(now);
+/// What the linear part missed at this speed, in standard deviations, is what the layer learns.
+void Narx::learn(const NodeState& then, double speed) {
+  const double linear = linear_part(then);
+  const auto forget = [](double& old, double value, double memory) { old += memory * (value - old); };
+  for (std::size_t i = 0; i < linear_.size(); ++i) {
+    const double error = (linear_[i] - speed) / speed;
+    forget(linear_error_[i], error * error, kErrorMemory);
+  }
+  if (!speeds_.full() || !states_.full()) return;
+  const double deviation =
+      std::max(std::sqrt(speed_scale_.variance()), 1e-3 * std::abs(speed_scale_.mean()) + 1e-12);
+  const double missed = std::clamp((speed - linear) / deviation, -6.0, 6.0);
+  if (!std::isfinite(missed)) return;
+  const Input input = inputs(then, linear);
+  if (trained_) {
+    const double added = evaluate(weights_, input, nullptr);
+    forget(explained_, added * missed, kGateMemory);
+    forget(power_, added * added, kGateMemory);
+  }
+  examples_.push({input, missed});
+  if (++observed_ >= kWarmUp && observed_ % kEvery == 0) train();
 }
 
 void Narx::observe(const NodeState& then, double speed) {
   if (!(std::isfinite(speed) && speed > 0)) return;
-  if (speeds_.full() && states_.full()) {
-    const auto forget = [](double old, double error) { return old + kErrorMemory * (error * error - old); };
-    error_ = forget(error_, trained_ ? raw_prediction(then) - speed : speed);
-    average_error_ = forget(average_error_, average_.predict(then) - speed);
-    examples_.push({inputs(then), standardised(speed, speed_scale_)});
-    if (++observed_ >= kWarmUp && observed_ % kEvery == 0) train();
-  }
+  if (speeds_.size() > 0) learn(then, speed);
   speed_scale_.add(speed);
   cpu_scale_.add(then.cpu);
   memory_scale_.add(then.memory);
+  stall_scale_.add(then.stall);
   average_.observe(then, speed);
+  arima_.observe(then, speed);
+  arx_.observe(then, speed);
   speeds_.push(speed);
   states_.push(then);
 }

@@ -140,21 +140,16 @@ class Balanced : public Base {
 
 class CpuBalance final : public Balanced {
  public:
-  explicit CpuBalance(const PolicyOptions& options) : Balanced(options), states_(options.ranks) {
-    for (std::size_t i = 0; i < options.ranks; ++i)
-      predictors_.push_back(make_speed_predictor(options.predictor));
-  }
+  explicit CpuBalance(const PolicyOptions& options) : Balanced(options), states_(options.ranks) {}
   void next(const Exchanged& e) override {
-    if (!complete(e)) return;
+    if (!complete(e) || (!e.predicted.empty() && e.predicted.size() != sizes_.size())) return;
     const auto equal = equal_split(options_.global_batch, options_.ranks);
     double longest = 0, longest_equal = 0;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (timed(e, i) > 0) predictors_[i]->observe(states_[i], speed(e, i));
       longest = std::max(longest, e.seconds[i]);
       if (timed(e, i) > 0)
         longest_equal = std::max(longest_equal, static_cast<double>(equal[i]) / speed(e, i));
-      if (i < e.states.size()) states_[i] = e.states[i];
-      const double predicted = predictors_[i]->predict(states_[i]);
+      const double predicted = e.predicted.empty() ? predict(e, i) : e.predicted[i];
       if (!(predicted > 0)) return;
       models_[i] = {.per_sample = 1 / predicted, .min_size = options_.grain, .max_size = cap(e, i)};
     }
@@ -166,6 +161,16 @@ class CpuBalance final : public Balanced {
  private:
   // A change of size is free on CPUs: the band only keeps equal ranks from trading single samples.
   static constexpr double kDeadBand = 0.002;
+
+  double predict(const Exchanged& e, std::size_t i) {
+    predictors_.reserve(sizes_.size());
+    while (predictors_.size() < sizes_.size())
+      predictors_.push_back(make_speed_predictor(options_.predictor));
+    if (timed(e, i) > 0) predictors_[i]->observe(states_[i], speed(e, i));
+    if (i < e.states.size()) states_[i] = e.states[i];
+    return predictors_[i]->predict(states_[i]);
+  }
+
   std::vector<std::unique_ptr<SpeedPredictor>> predictors_;
   std::vector<NodeState> states_;
 };

@@ -17,6 +17,9 @@ struct Exchanged {
   std::span<const std::uint64_t> sizes;      ///< samples that took these seconds; empty = the present sizes
   std::span<const NodeState> states;         ///< as the next iteration starts
   std::span<const std::uint64_t> max_sizes;  ///< memory caps, empty = none
+  /// Speeds of the next iteration as each rank foresees its own, samples/s; empty = the policy predicts them
+  /// itself from the states. An entry that is not > 0 leaves all sizes as they are.
+  std::span<const double> predicted = {};
 };
 
 struct PolicyOptions {

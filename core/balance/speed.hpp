@@ -14,6 +14,7 @@ namespace mlq::balance {
 struct NodeState {
   double cpu = 0;     ///< share of the rank's cores that it can have, for example 0-1
   double memory = 0;  ///< available memory
+  double stall = 0;   ///< share of the time the rank wanted to run that it waited for a core, 0-1
 };
 
 /// Call predict() with the state before an iteration, then observe() with the same state and what came of it.

@@ -98,7 +98,7 @@ void add_balance(CLI::App& app, Context& context) {
   options->policies = policies;
   command
       ->add_option("--trace", options->trace,
-                   "CSV: worker, time, and batch_time, batch_time_norm or speed [, cpu, memory]")
+                   "CSV: worker, time, and batch_time, batch_time_norm or speed [, cpu, memory, stall]")
       ->required();
   command->add_option("--predictor", options->predictors, "Predictors to compare")
       ->delimiter(',')

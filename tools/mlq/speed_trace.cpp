@@ -84,7 +84,7 @@ balance::SpeedTrace read_speed_trace(const std::string& path) {
   if (time < 0) time = header.find("batch_time_norm");
   if (worker < 0 || (speed < 0 && time < 0))
     header.fail(1, "the columns 'worker' and one of 'speed', 'batch_time', 'batch_time_norm' are needed");
-  const int cpu = header.find("cpu"), memory = header.find("memory");
+  const int cpu = header.find("cpu"), memory = header.find("memory"), stall = header.find("stall");
 
   std::map<std::string, std::vector<Sample>> workers;
   for (std::size_t number = 2; std::getline(file, line); ++number) {
@@ -99,6 +99,7 @@ balance::SpeedTrace read_speed_trace(const std::string& path) {
     Sample sample{.speed = speed >= 0 ? value : 1 / value, .state = {}};
     if (cpu >= 0) sample.state.cpu = header.number(row, cpu, number);
     if (memory >= 0) sample.state.memory = header.number(row, memory, number);
+    if (stall >= 0) sample.state.stall = header.number(row, stall, number);
     workers[row[static_cast<std::size_t>(worker)]].push_back(sample);
   }
   if (workers.empty()) throw std::runtime_error(path + ": no rows below the header");

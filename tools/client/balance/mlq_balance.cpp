@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "core/balance/policies.hpp"
-#include "tools/client/balance/node_sampler.hpp"
+#include "tools/client/balance/sampling_thread.hpp"
+#include "tools/client/balance/speed_reporter.hpp"
 
 namespace {
 
 using namespace mlq::balance;
 
 constexpr std::uint32_t kMaxRanks = 65536;
-constexpr double kVersion = 1;
-enum Field { kSeconds, kSize, kCpu, kMemory, kMax, kHashLow, kHashHigh, kFormat };
+constexpr double kVersion = 2;
+enum Field { kSeconds, kSize, kSpeed, kCpu, kMax, kHashLow, kHashHigh, kFormat };
 static_assert(kFormat + 1 == MLQ_BALANCE_FIELDS);
 
 /// Doubles carry whole numbers up to 2^53 exactly.
@@ -43,7 +44,10 @@ struct mlq_balancer {
                .predictor = predictor};
     sizes.resize(options.ranks);
     seconds.resize(options.ranks);
-    states.resize(options.ranks);
+    predicted.resize(options.ranks);
+    if (policy_name == "lb") own_speed = make_speed_predictor(predictor);
+    reporter = SpeedReporter::of_environment(given.rank, given.ranks);
+    if (own_speed || reporter) sampling = SamplingThread::of_this_process();
     caps.resize(options.ranks);
     offsets.resize(options.ranks);
     restart();
@@ -72,8 +76,17 @@ struct mlq_balancer {
         return false;
       if (!std::isfinite(v[kSeconds]) || v[kSeconds] < 0 || !(v[kMax] >= 0)) return false;
       if (!(v[kSize] >= 0) || v[kSize] > kExact) return false;
+      if (!std::isfinite(v[kSpeed]) || v[kSpeed] < 0) return false;
     }
     return all[kHashLow] == low && all[kHashHigh] == high;
+  }
+
+  /// What this rank expects of the next iteration, samples/s; `speed` > 0 is what became of the last one.
+  double foresee(double speed) {
+    if (!own_speed) return 0;
+    if (speed > 0) own_speed->observe(state, speed);
+    if (sampling) state = sampling->newest();
+    return own_speed->predict(state);
   }
 
   int next(const double* all) {
@@ -90,17 +103,30 @@ struct mlq_balancer {
         sizes[i] = static_cast<std::uint64_t>(v[kSize]);
       }
       timed = timed && seconds[i] > 0;
-      states[i] = {v[kCpu], v[kMemory]};
+      predicted[i] = v[kSpeed];
       caps[i] = v[kMax] >= kExact ? UINT64_MAX : static_cast<std::uint64_t>(v[kMax]);
       capped = capped || caps[i] != UINT64_MAX;
     }
     if (timed)
       policy->next({.seconds = seconds,
                     .sizes = sizes,
-                    .states = states,
-                    .max_sizes = std::span(caps).first(capped ? caps.size() : 0)});
+                    .states = {},
+                    .max_sizes = std::span(caps).first(capped ? caps.size() : 0),
+                    .predicted = predicted});
+    report(all);
     publish();
     return 0;
+  }
+
+  void report(const double* all) {
+    if (!reporter || !sampling) return;
+    const auto& here = reporter->ranks();
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      const double* v = all + here[i] * MLQ_BALANCE_FIELDS;
+      if (v[kSeconds] > 0 && v[kSize] > 0) reporter->add(i, v[kSeconds], v[kSize]);
+    }
+    if (std::string message = reporter->next(SpeedReporter::Clock::now()); !message.empty())
+      sampling->post(std::move(message));
   }
 
   std::string policy_name, predictor;
@@ -109,8 +135,11 @@ struct mlq_balancer {
   std::unique_ptr<SizingPolicy> policy;
   std::vector<std::uint64_t> offsets, sizes, caps;
   std::vector<double> seconds;
-  std::vector<NodeState> states;
-  NodeSampler sampler;
+  std::vector<double> predicted;
+  std::unique_ptr<SpeedPredictor> own_speed;  ///< of this rank only: each foresees itself and tells
+  std::shared_ptr<SamplingThread> sampling;
+  std::unique_ptr<SpeedReporter> reporter;
+  NodeState state{1, 0, 0};
   std::uint64_t hash = 0, max_size = UINT64_MAX;
 };
 
@@ -152,20 +181,22 @@ void mlq_balance_out_of_memory(mlq_balancer* balancer, uint64_t size) {
 }
 
 void mlq_balance_vector(mlq_balancer* balancer, double seconds, uint64_t size, double* mine) {
-  NodeState state{1, 0};
-  try {
-    state = balancer->sampler.sample();
-  } catch (...) {  // the state is a help, its absence is not an error
-  }
   const bool timed = std::isfinite(seconds) && seconds > 0 && size > 0;
+  const double speed = balancer->foresee(timed ? static_cast<double>(size) / seconds : 0);
   mine[kSeconds] = timed ? seconds : 0;
   mine[kSize] = timed ? static_cast<double>(size) : 0;
-  mine[kCpu] = state.cpu;
-  mine[kMemory] = state.memory;
+  mine[kSpeed] = speed;
+  mine[kCpu] = balancer->state.cpu;
   mine[kMax] = balancer->max_size == UINT64_MAX ? kExact : static_cast<double>(balancer->max_size);
   mine[kHashLow] = static_cast<double>(balancer->hash & 0xffffffffu);
   mine[kHashHigh] = static_cast<double>(balancer->hash >> 32);
   mine[kFormat] = kVersion;
+}
+
+void mlq_balance_state(const mlq_balancer* balancer, double* cpu, double* memory, double* stall) {
+  *cpu = balancer->state.cpu;
+  *memory = balancer->state.memory;
+  *stall = balancer->state.stall;
 }
 
 int mlq_balance_next(mlq_balancer* balancer, const double* all) {

@@ -13,7 +13,9 @@
  *
  * The sizes always sum to the global batch. Every rank passes the same vectors in the same order and so gets
  * the same sizes; each vector carries a hash of the sender's sizes, and ranks that disagree fall back to the
- * equal split together. Not thread-safe; no call throws, exits, or talks to anybody.
+ * equal split together. Not thread-safe; no call throws, exits, or talks to anybody. A thread of the library,
+ * one a process, looks at the CPUs beside the training; the speed this rank expects of itself goes out with
+ * its vector.
  */
 #ifndef MLQ_BALANCE_H
 #define MLQ_BALANCE_H
@@ -30,7 +32,8 @@ extern "C" {
 #define MLQ_BALANCE_API
 #endif
 
-/* seconds, size, CPU share, memory (bytes), most samples that fit, hash (two halves), version */
+/* seconds, size, speed expected of the next iteration, CPU share, most samples that fit, hash (two halves),
+ * version */
 #define MLQ_BALANCE_FIELDS 8
 
 typedef struct mlq_balancer mlq_balancer;
@@ -60,6 +63,11 @@ MLQ_BALANCE_API void mlq_balance_out_of_memory(mlq_balancer* balancer, uint64_t 
 /* Fills what this rank sends: its own work on `size` samples took `seconds`, waiting excluded. For a rank
  * that had no samples or could not time itself both are 0: what it sent last stands. */
 MLQ_BALANCE_API void mlq_balance_vector(mlq_balancer* balancer, double seconds, uint64_t size, double* mine);
+
+/* The state of this rank's node that the newest vector was made with: share of its cores that it can have,
+ * bytes of memory that are free, share of its time that it waited for a core. */
+MLQ_BALANCE_API void mlq_balance_state(const mlq_balancer* balancer, double* cpu, double* memory,
+                                       double* stall);
 
 /* all: shape (ranks, MLQ_BALANCE_FIELDS), by rank. 0, or -1 with errno EPROTO when the ranks disagreed or a
  * vector is not valid: the sizes are the equal split then, on every rank. */

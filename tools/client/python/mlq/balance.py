@@ -18,9 +18,9 @@ import ctypes
 import errno
 import os
 from pathlib import Path
-from typing import Iterable, List, Optional
+from typing import Iterable, List, NamedTuple, Optional
 
-__all__ = ["Balancer", "FIELDS", "equal_split"]
+__all__ = ["Balancer", "FIELDS", "NodeState", "equal_split"]
 
 FIELDS = 8
 _NAME = "libmlq_balance.so.0"
@@ -35,6 +35,17 @@ class _Options(ctypes.Structure):
         ("policy", ctypes.c_char_p),
         ("predictor", ctypes.c_char_p),
     ]
+
+
+class NodeState(NamedTuple):
+    """What a rank's node was like when its newest vector was made."""
+
+    cpu: float
+    """share of its cores that the rank can have"""
+    memory: float
+    """bytes that are free"""
+    stall: float
+    """share of its time that the rank waited for a core"""
 
 
 _library: Optional[ctypes.CDLL] = None
@@ -63,6 +74,7 @@ def _load() -> ctypes.CDLL:
             getattr(lib, name).argtypes, getattr(lib, name).restype = [handle, ctypes.c_uint64], None
         lib.mlq_balance_vector.argtypes, lib.mlq_balance_vector.restype = [
             handle, ctypes.c_double, ctypes.c_uint64, doubles], None
+        lib.mlq_balance_state.argtypes, lib.mlq_balance_state.restype = [handle, doubles, doubles, doubles], None
         lib.mlq_balance_next.argtypes, lib.mlq_balance_next.restype = [handle, doubles], ctypes.c_int
         lib.mlq_balance_split.argtypes = [handle, ctypes.c_uint64, sizes]
         lib.mlq_balance_split.restype = ctypes.c_int
@@ -132,6 +144,13 @@ class Balancer:
         mine = (ctypes.c_double * FIELDS)()
         self._lib.mlq_balance_vector(self._handle, float(seconds), samples, mine)
         return list(mine)
+
+    @property
+    def state(self) -> NodeState:
+        """Of this rank's node, as it went into the newest vector()."""
+        values = [ctypes.c_double() for _ in NodeState._fields]
+        self._lib.mlq_balance_state(self._handle, *map(ctypes.byref, values))
+        return NodeState(*(value.value for value in values))
 
     def update(self, vectors: Iterable[float]) -> bool:
         """Takes what all ranks sent, flat and by rank. False when the ranks had come to differ: all are at the equal split then."""
