@@ -11,6 +11,12 @@ extern void allocator_init(void);
 /* srun: the same, unless it starts a step of the job it runs in. */
 extern void srun_init(void);
 
+/*
+ * srun, after the allocation and before the launch: what mlqd knows of the
+ * nodes' speeds goes into the step's environment. Takes 200 ms at most.
+ */
+extern void srun_before_launch(void);
+
 /* slurmd at its start: tell the admin at once what is wrong on this node. */
 extern void slurmd_init(int ac, char **av);
 

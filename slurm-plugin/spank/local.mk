@@ -2,10 +2,12 @@
 # C only: the plugin is loaded into sbatch, srun and slurmstepd.
 spank_sources = \
 	slurm-plugin/spank/allocator.c \
+	slurm-plugin/spank/ask.c slurm-plugin/spank/ask.h \
 	slurm-plugin/spank/config.c slurm-plugin/spank/config.h \
 	slurm-plugin/spank/contexts.h \
 	slurm-plugin/spank/cores.c slurm-plugin/spank/cores.h \
 	slurm-plugin/spank/instance.c slurm-plugin/spank/instance.h \
+	slurm-plugin/spank/node_speeds.c slurm-plugin/spank/node_speeds.h \
 	slurm-plugin/spank/option.c slurm-plugin/spank/option.h \
 	slurm-plugin/spank/remote.c \
 	slurm-plugin/spank/slurmd.c \

@@ -18,17 +18,24 @@
 #include "slurm-plugin/spank/config.h"
 #include "slurm-plugin/spank/contexts.h"
 #include "slurm-plugin/spank/cores.h"
+#include "slurm-plugin/spank/node_speeds.h"
 #include "slurm-plugin/spank/option.h"
+
+#define MLQ_JOB_NAME_MAX 128 /* bytes, NUL included */
 
 /* Everything this plugin gives to a job. */
 static const char *const names[] = {
 	"MLQ_URL",	    "MLQ_TOKEN",      "MLQ_CLUSTER",
 	"MLQ_JOB",	    "MLQ_CORES",      "MLQ_GOAL",
 	"MLQ_GLOBAL_BATCH", "MLQ_BATCH_SIZE", "MLQ_BATCH_OFFSET",
+	"MLQ_FAMILY",	    "MLQ_UNIT",	      NODE_SPEEDS,
 };
 
 /* The global batch to split over the tasks; 0 = none. */
 static uint64_t global_batch;
+
+/* How much of it is for this node, where that is known. */
+static node_part_t part;
 
 static void _set(spank_t sp, const char *name, const char *value)
 {
@@ -172,6 +179,38 @@ static void _let_report(spank_t sp, uint32_t job_id, int ac, char **av)
 	_set(sp, "MLQ_TOKEN", token);
 }
 
+/* Without family= a training is known by its job's name. */
+static void _describe_family(spank_t sp, const mlq_request_t *request)
+{
+	char family[MLQ_JOB_NAME_MAX], unit[16];
+
+	if (request->family[0])
+		snprintf(family, sizeof(family), "%s", request->family);
+	else if (spank_getenv(sp, "SLURM_JOB_NAME", family, sizeof(family)) !=
+			 ESPANK_SUCCESS ||
+		 !family[0])
+		strcpy(family, "-");
+	for (char *c = family; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			*c = '_';
+	_set(sp, "MLQ_FAMILY", family);
+	switch (request->unit) {
+	case MLQ_UNIT_GPU:
+		strcpy(unit, "gpu");
+		break;
+	case MLQ_UNIT_NODE:
+		strcpy(unit, "node");
+		break;
+	case MLQ_UNIT_CORES:
+		snprintf(unit, sizeof(unit), "%" PRIu32,
+			 request->cores_per_unit);
+		break;
+	default:
+		strcpy(unit, "core");
+	}
+	_set(sp, "MLQ_UNIT", unit);
+}
+
 static void _describe(spank_t sp, uint32_t job_id, const mlq_request_t *request)
 {
 	char cpus[4096];
@@ -186,6 +225,47 @@ static void _describe(spank_t sp, uint32_t job_id, const mlq_request_t *request)
 		_set_number(sp, "MLQ_CORES", cores);
 	if (request->batch)
 		_set_number(sp, "MLQ_GLOBAL_BATCH", request->batch);
+	_describe_family(sp, request);
+}
+
+/*
+ * Every node of the step has these texts alike, and takes the equal split alike
+ * if one of them is missing or wrong.
+ */
+static void _find_part(spank_t sp)
+{
+	char *speeds = malloc(NODE_SPEEDS_MAX), *nodes = malloc(NODE_SPEEDS_MAX),
+	     *tasks = malloc(NODE_SPEEDS_MAX);
+	uint32_t ranks, node;
+
+	memset(&part, 0, sizeof(part));
+	if (speeds && nodes && tasks &&
+	    _read(sp, NODE_SPEEDS, speeds, NODE_SPEEDS_MAX) > 0 &&
+	    _read(sp, "SLURM_STEP_NODELIST", nodes, NODE_SPEEDS_MAX) > 0 &&
+	    _read(sp, "SLURM_STEP_TASKS_PER_NODE", tasks, NODE_SPEEDS_MAX) >
+		    0 &&
+	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &ranks) ==
+		    ESPANK_SUCCESS &&
+	    spank_get_item(sp, S_JOB_NODEID, &node) == ESPANK_SUCCESS)
+		node_speeds_part(speeds, nodes, tasks, ranks, node, &part);
+	free(speeds);
+	free(nodes);
+	free(tasks);
+}
+
+static int _weighed(spank_t sp, uint64_t *size, uint64_t *offset)
+{
+	int local;
+	mlq_weighed_rank_t rank = {.ranks = part.ranks,
+				   .weight = part.weight,
+				   .total = part.total};
+
+	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS ||
+	    local < 0 || (uint32_t)local >= part.here)
+		return -1;
+	rank.index = part.first + (uint32_t)local;
+	rank.before = part.before + part.weight * (uint64_t)local;
+	return mlq_batch_split_weighed(global_batch, &rank, size, offset);
 }
 
 void remote_post_opt(spank_t sp, int ac, char **av)
@@ -195,12 +275,15 @@ void remote_post_opt(spank_t sp, int ac, char **av)
 	bool ml;
 
 	global_batch = 0;
+	memset(&part, 0, sizeof(part));
 	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
 	    step_id == SLURM_EXTERN_CONT)
 		return;
 
 	ml = _find_request(sp, job_id, &request);
+	if (ml && request.batch)
+		_find_part(sp);
 	if (ml || option_value() || _holds_other_jobs(sp, job_id))
 		_remove_all(sp);
 	spank_unsetenv(sp, OPTION_TWIN);
@@ -218,7 +301,12 @@ void remote_task_init(spank_t sp)
 
 	if (!global_batch)
 		return;
-	if (spank_get_item(sp, S_TASK_GLOBAL_ID, &rank) != ESPANK_SUCCESS ||
+	if (part.total) {
+		if (_weighed(sp, &size, &offset)) {
+			slurm_error("ml_quality: no place in the node's batch");
+			return;
+		}
+	} else if (spank_get_item(sp, S_TASK_GLOBAL_ID, &rank) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &ranks) !=
 		    ESPANK_SUCCESS ||
 	    mlq_batch_split(global_batch, ranks, rank, &size, &offset)) {

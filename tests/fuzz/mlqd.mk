@@ -25,4 +25,11 @@ fuzz_agent_CXXFLAGS = $(fuzz_wire_cxxflags)
 fuzz_agent_LDFLAGS = $(fuzz_wire_ldflags)
 fuzz_agent_LDADD = $(JANSSON_LIBS)
 
-EXTRA_DIST += tests/fuzz/corpus/agent tests/fuzz/corpus/report tests/fuzz/corpus/cycle
+EXTRA_PROGRAMS += fuzz_speeds
+fuzz_speeds_SOURCES = tests/fuzz/fuzz_speeds.cpp core/wire/speeds.cpp core/wire/wire.cpp
+fuzz_speeds_CPPFLAGS = $(fuzz_wire_cppflags)
+fuzz_speeds_CXXFLAGS = $(fuzz_wire_cxxflags)
+fuzz_speeds_LDFLAGS = $(fuzz_wire_ldflags)
+fuzz_speeds_LDADD = $(JANSSON_LIBS)
+
+EXTRA_DIST += tests/fuzz/corpus/speeds tests/fuzz/corpus/agent tests/fuzz/corpus/report tests/fuzz/corpus/cycle

@@ -33,6 +33,10 @@ JOBS = [
         "state": "COMPLETED", "ended": True, "cores": 2, "status": {"verdict": "plateau"},
     },
 ]  # fmt: skip
+BATCHES = [
+    {"node": "n1", "received": NOW - 12, "ranks": [[0, 40, 512.25], [2, 41, None]]},
+    {"node": "n2", "received": NOW - 3, "ranks": [[1, 47, 601.5]]},
+]  # fmt: skip
 POINTS = [[0, 2.0, NOW - 100, 4], [10, None, NOW - 90, 4], [20, 0.5, NOW - 75, None]]
 
 
@@ -64,7 +68,9 @@ class Daemon(BaseHTTPRequestHandler):
             ]
             return 200, {**common, "jobs": jobs}
         if path == "/v1/jobs/12":
-            return 200, {**JOBS[0], **common, "points": POINTS}
+            return 200, {**JOBS[0], **common, "points": POINTS, "batches": BATCHES}
+        if path == "/v1/jobs/9":
+            return 200, {**JOBS[2], **common, "points": []}
         if path == "/v1/jobs/77":
             return 429, {"error": "too fast"}
         return 404, {"error": "not known"}
@@ -115,6 +121,26 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.rows("-n", "-u", "ann,bob", "-p", "gpu", "-o", "jobid"), ["13"])
         self.assertEqual(self.rows("-n", "-A", "vision", "-o", "jobid,start"), ["12|2027-01-15T07:50:00"])
         self.assertEqual(self.rows("-u", "nobody", "-o", "jobid,loss"), ["JOBID|LOSS"])
+
+    def test_ranks(self):
+        shown = self.mlq("status", "-j", "12").stdout.split("\n\n")
+        self.assertTrue(shown[0].startswith("JOBID USER"))
+        self.assertEqual(shown[1].splitlines(), [
+            "JOBID RANK NODE BATCH SPEED  AGE",
+            "   12    0 n1      40 512.2 0:12",
+            "   12    1 n2      47 601.5 0:03",
+            "   12    2 n1      41     - 0:12",
+        ])  # fmt: skip
+        self.assertEqual(self.rows("-j", "12", "--ranks", "-n"), ["12|0|n1|40|512.2|0:12", "12|1|n2|47|601.5|0:03", "12|2|n1|41|-|0:12"])
+        self.assertEqual(len(self.rows("-j", "12")), 2)  # one table for scripts
+        self.assertEqual(len(self.mlq("status", "-j", "9").stdout.splitlines()), 2)
+        jobs = json.loads(self.mlq("status", "--json", "-j", "9,12").stdout)["jobs"]
+        self.assertEqual([job["ranks"] for job in jobs], [[
+            {"rank": 0, "node": "n1", "batch": 40, "speed": 512.25, "age": 12},
+            {"rank": 1, "node": "n2", "batch": 47, "speed": 601.5, "age": 3},
+            {"rank": 2, "node": "n1", "batch": 41, "speed": None, "age": 12},
+        ], []])  # fmt: skip
+        self.assertIn("-j ID is needed", self.mlq("status", "--ranks", status=1).stderr)
 
     def test_status_json(self):
         answer = json.loads(self.mlq("status", "--json").stdout)

@@ -25,6 +25,12 @@ tests_unit_test_mlqd_service_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 tests_unit_test_mlqd_service_SOURCES = tests/unit/test_mlqd_service.cpp tests/unit/mlqd_fixture.hpp
 tests_unit_test_mlqd_service_LDADD = $(mlqd_test_libs)
 
+check_PROGRAMS += tests/unit/test_mlqd_speeds
+tests_unit_test_mlqd_speeds_CPPFLAGS = $(mlqd_test_cppflags)
+tests_unit_test_mlqd_speeds_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+tests_unit_test_mlqd_speeds_SOURCES = tests/unit/test_mlqd_speeds.cpp tests/unit/mlqd_fixture.hpp
+tests_unit_test_mlqd_speeds_LDADD = $(mlqd_test_libs)
+
 check_PROGRAMS += tests/unit/test_mlqd_limits
 tests_unit_test_mlqd_limits_CPPFLAGS = $(mlqd_test_cppflags)
 tests_unit_test_mlqd_limits_CXXFLAGS = $(AM_CXXFLAGS) -pthread

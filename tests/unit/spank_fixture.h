@@ -22,6 +22,7 @@ void load(spank_context_t context);
 void start_job(const char* value);
 
 TCase* spank_node_case(void);
+TCase* spank_speeds_case(void);
 TCase* spank_text_case(void);
 
 #endif

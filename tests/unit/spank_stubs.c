@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tests/unit/spank_stubs.h"
 
+#include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,6 +100,14 @@ void slurm_error(const char* format, ...) {
   va_end(args);
 }
 
+void slurm_verbose(const char* format, ...) {
+  va_list args;
+
+  va_start(args, format);
+  add_line(format, args);
+  va_end(args);
+}
+
 void slurm_info(const char* format, ...) {
   va_list args;
 
@@ -139,6 +148,12 @@ spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...) {
       break;
     case S_TASK_GLOBAL_ID:
       *va_arg(args, uint32_t*) = fake.rank;
+      break;
+    case S_JOB_NODEID:
+      *va_arg(args, uint32_t*) = fake.node;
+      break;
+    case S_TASK_ID:
+      *va_arg(args, int*) = fake.task;
       break;
     case S_JOB_TOTAL_TASK_COUNT:
       *va_arg(args, uint32_t*) = fake.ranks;
@@ -181,4 +196,40 @@ spank_err_t spank_job_control_setenv(spank_t sp, const char* name, const char* v
   (void)overwrite;
   put(&record, name, value);
   return ESPANK_SUCCESS;
+}
+
+/* A list of names between commas, or of prefix[from-to]. */
+struct hostlist {
+  char* names[8192];
+  int count, next;
+};
+
+hostlist_t slurm_hostlist_create(const char* text) {
+  hostlist_t list = calloc(1, sizeof(*list));
+  char *copy = strdup(text), *save, prefix[64];
+  int from, to;
+
+  for (char* word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+    if (sscanf(word, "%63[^[][%d-%d]", prefix, &from, &to) == 3) {
+      for (int i = from; i <= to; i++) {
+        char name[96];
+
+        snprintf(name, sizeof(name), "%s%d", prefix, i);
+        list->names[list->count++] = strdup(name);
+      }
+    } else {
+      list->names[list->count++] = strdup(word);
+    }
+  }
+  free(copy);
+  return list;
+}
+
+char* slurm_hostlist_shift(hostlist_t list) {
+  return list->next < list->count ? list->names[list->next++] : NULL;
+}
+
+void slurm_hostlist_destroy(hostlist_t list) {
+  while (list->next < list->count) free(list->names[list->next++]);
+  free(list);
 }

@@ -10,7 +10,8 @@
 typedef struct {
   spank_context_t context;
   uid_t uid;
-  uint32_t job_id, step_id, restarts, rank, ranks;
+  uint32_t job_id, step_id, restarts, rank, ranks, node;
+  int task; /* local number */
   int item_rc;   /* what spank_get_item answers when not ESPANK_SUCCESS */
   int setenv_rc; /* what spank_setenv answers when not ESPANK_SUCCESS */
   struct spank_option* option;

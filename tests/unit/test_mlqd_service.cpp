@@ -292,6 +292,33 @@ START_TEST(agents_need_their_own_jobs_token) {
 }
 END_TEST
 
+START_TEST(speeds_are_a_users_own) {
+  World world;
+  const std::string report = R"({"v":1,"family":"f","unit":"core","node":"n1","ranks":[[0,32,2.5]]})";
+  const auto ask = [&](const std::string& authorization, const char* format) {
+    Request request = by_tcp("GET", "/v1/speeds", authorization);
+    request.arguments = {{"family", "f"}, {"unit", "core"}, {"format", format}};
+    return world.ask(std::move(request));
+  };
+  for (const char* method : {"GET", "POST"}) {
+    ck_assert_uint_eq(world.ask(by_tcp(method, "/v1/speeds", "", report)).status, 401);
+    ck_assert_uint_eq(world.ask(by_socket(method, "/v1/speeds", 0, report)).status, 401);
+    const std::string scheduler = world.token(MLQ_ROLE_SCHEDULER);
+    ck_assert_uint_eq(world.ask(by_tcp(method, "/v1/speeds", scheduler, report)).status, 403);
+  }
+  ck_assert_uint_eq(world.ask(by_tcp("PUT", "/v1/speeds", world.token(), report)).status, 405);
+  const Response taken = world.ask(by_tcp("POST", "/v1/speeds", world.token(), report));
+  check_text(taken.body, R"({"ranks": 1})");
+  check_text(ask(world.token(), "json").body, R"({"v":1,"speeds":{"n1":2.5}})");
+  const Response text = ask(world.token(MLQ_ROLE_JOB, "c", 8), "text");
+  check_text(text.body, "n1 2.5\n");
+  check_text(text.content_type, "text/plain");
+  check_text(ask(world.token(MLQ_ROLE_JOB, "d"), "text").body, "");
+  ck_assert_uint_eq(ask(world.token(), "xml").status, 400);
+  ck_assert_uint_eq(world.ask(by_tcp("GET", "/v1/speeds", world.token())).status, 400);
+}
+END_TEST
+
 START_TEST(clusters_may_be_chosen) {
   ServiceOptions options;
   options.clusters = {"c"};
@@ -324,6 +351,7 @@ int main() {
   tcase_add_test(cases, requests_that_begin_together_count_together);
   tcase_add_test(cases, many_requests_wait_too);
   tcase_add_test(cases, agents_need_their_own_jobs_token);
+  tcase_add_test(cases, speeds_are_a_users_own);
   tcase_add_test(cases, clusters_may_be_chosen);
   tcase_add_test(cases, stopped_writer_says_later);
   suite_add_tcase(suite, cases);

@@ -135,6 +135,7 @@ int main(void) {
   tcase_add_test(commands, inherited_option_is_forgotten);
   suite_add_tcase(suite, commands);
   suite_add_tcase(suite, spank_node_case());
+  suite_add_tcase(suite, spank_speeds_case());
   suite_add_tcase(suite, spank_text_case());
   srunner_run_all(runner, CK_ENV);
   failed = srunner_ntests_failed(runner);

@@ -131,6 +131,23 @@ std::vector<CurvePoint> read_points(const json_t* points) {
   return curve;
 }
 
+std::vector<RankView> read_ranks(const json_t* batches) {
+  std::vector<RankView> ranks;
+  std::size_t index = 0, at = 0;
+  json_t *node = nullptr, *row = nullptr;
+  json_array_foreach(batches, index, node) {
+    const Number received = number(node, "received");
+    json_array_foreach(json_object_get(node, "ranks"), at, row) {
+      const Number rank = number(json_array_get(row, 0));
+      if (!rank || !received) continue;
+      ranks.push_back({static_cast<std::uint32_t>(*rank), text(node, "node"), number(json_array_get(row, 1)),
+                       number(json_array_get(row, 2)), *received});
+    }
+  }
+  std::stable_sort(ranks.begin(), ranks.end(), [](auto& a, auto& b) { return a.rank < b.rank; });
+  return ranks;
+}
+
 CycleView read_cycle(const json_t* cycle) {
   return {number(cycle, "time"), number(cycle, "weight"), number(cycle, "horizon"), number(cycle, "interval"),
           text(cycle, "mode")};

@@ -17,6 +17,15 @@ struct ForecastView {
   Number iterations, now, predicted, lower, upper;
 };
 
+/// What a rank of a job reported last.
+struct RankView {
+  std::uint32_t rank = 0;
+  std::string node;
+  Number size;   ///< samples of its batch
+  Number speed;  ///< samples a second
+  double received = 0;
+};
+
 struct JobView {
   std::uint32_t job_id = 0;
   std::uint32_t uid = 0;
@@ -48,6 +57,8 @@ struct CycleView {
 /// Values of the wrong type count as absent.
 JobView read_job(const json_t* job);
 std::vector<CurvePoint> read_points(const json_t* points);
+/// By rank.
+std::vector<RankView> read_ranks(const json_t* batches);
 CycleView read_cycle(const json_t* cycle);
 
 /// Flat object with every member, unknown ones null; times in seconds since the epoch, age in seconds.

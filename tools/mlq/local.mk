@@ -22,6 +22,7 @@ libmlqcli_la_SOURCES = tools/mlq/error.hpp \
 	tools/mlq/format.cpp tools/mlq/format.hpp \
 	tools/mlq/job_table.cpp tools/mlq/job_table.hpp \
 	tools/mlq/job_view.cpp tools/mlq/job_view.hpp \
+	tools/mlq/rank_table.cpp tools/mlq/rank_table.hpp \
 	tools/mlq/log_line.cpp tools/mlq/log_line.hpp \
 	tools/mlq/log_tail.cpp tools/mlq/log_tail.hpp \
 	tools/mlq/session.cpp tools/mlq/session.hpp \

@@ -16,22 +16,27 @@ struct RouteRow {
   const char* method;
   Route route;
 };
-constexpr std::array<RouteRow, 8> kRoutes = {{{"/v1/reports", "POST", Route::reports},
-                                              {"/v1/agent", "POST", Route::agent},
-                                              {"/v1/points", "GET", Route::points},
-                                              {"/v1/cycle", "POST", Route::cycle},
-                                              {"/v1/families", "GET", Route::families},
-                                              {"/v1/jobs", "GET", Route::jobs},
-                                              {"/v1/health", "GET", Route::health},
-                                              {"/metrics", "GET", Route::metrics}}};
+constexpr std::array<RouteRow, 10> kRoutes = {{{"/v1/reports", "POST", Route::reports},
+                                               {"/v1/agent", "POST", Route::agent},
+                                               {"/v1/speeds", "POST", Route::add_speeds},
+                                               {"/v1/speeds", "GET", Route::speeds},
+                                               {"/v1/points", "GET", Route::points},
+                                               {"/v1/cycle", "POST", Route::cycle},
+                                               {"/v1/families", "GET", Route::families},
+                                               {"/v1/jobs", "GET", Route::jobs},
+                                               {"/v1/health", "GET", Route::health},
+                                               {"/metrics", "GET", Route::metrics}}};
 
 /// Fills route and job_id; the method that is allowed, nullptr when there is no such path.
 const char* find_route(Request& request) {
+  const char* allowed = nullptr;
   for (const RouteRow& row : kRoutes) {
     if (request.path != row.path) continue;
     request.route = row.route;
-    return row.method;
+    allowed = row.method;
+    if (request.method == allowed) break;
   }
+  if (allowed) return allowed;
   constexpr std::string_view kJob = "/v1/jobs/";
   if (!request.path.starts_with(kJob)) return nullptr;
   request.route = Route::job;
@@ -68,6 +73,7 @@ std::optional<Response> Service::begin(Request& request, double now, double mono
   }
   if (request.route == Route::reports) request.body_limit = options_.report_limit;
   if (request.route == Route::agent) request.body_limit = options_.agent_limit;
+  if (request.route == Route::add_speeds) request.body_limit = options_.speeds_limit;
   if (request.route == Route::cycle) request.body_limit = options_.cycle_limit;
   if (auto refused = authenticate(request, now)) return refused;
   if (auto refused = authorize(request)) return refused;
@@ -103,6 +109,12 @@ std::optional<Response> Service::authorize(const Request& request) const {
       if (!request.claims) return error_response(401, "a job's token is needed: Authorization: Bearer TOKEN");
       if (request.claims->role != MLQ_ROLE_JOB)
         return error_response(403, "only the agent of a job says how it stands");
+      return std::nullopt;
+    case Route::add_speeds:
+    case Route::speeds:
+      if (!request.claims) return error_response(401, "a job's token is needed: Authorization: Bearer TOKEN");
+      if (request.claims->role != MLQ_ROLE_JOB)
+        return error_response(403, "speeds are a user's: only jobs report them and ask for them");
       return std::nullopt;
     case Route::points:
     case Route::cycle:

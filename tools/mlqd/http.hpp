@@ -29,7 +29,19 @@ struct Peer {
   std::string address;    ///< TCP only
 };
 
-enum class Route : std::uint8_t { reports, agent, points, cycle, families, jobs, job, health, metrics };
+enum class Route : std::uint8_t {
+  reports,
+  agent,
+  add_speeds,
+  speeds,
+  points,
+  cycle,
+  families,
+  jobs,
+  job,
+  health,
+  metrics
+};
 
 struct Request {
   std::string method;

@@ -36,6 +36,7 @@ JobTable::JobTable(Database& database)
                     "INSERT INTO stream(job, name, last_n, updated) "
                     "SELECT ?1, name, last_n, updated FROM stream WHERE job=?2 "
                     "ON CONFLICT DO UPDATE SET last_n=max(last_n, excluded.last_n)"),
+      move_batches_(database, "UPDATE OR REPLACE batch SET job=?1 WHERE job=?2 AND received>=?3"),
       move_agent_(database, "UPDATE OR REPLACE agent SET job=?1 WHERE job=?2 AND received>=?3"),
       drop_streams_(database, "DELETE FROM stream WHERE job=?"),
       drop_job_(database, "DELETE FROM job WHERE id=?"),
@@ -120,6 +121,7 @@ void JobTable::move_curve(std::int64_t from, std::int64_t to, double since) {
   move_points_.bind(to, from, since).run();
   move_streams_.bind(to, from).run();
   move_agent_.bind(to, from, since).run();
+  move_batches_.bind(to, from, since).run();
   recount_.bind(to, from).run();
   if (since > 0) {
     recount_.bind(from, from).run();

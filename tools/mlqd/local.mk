@@ -21,6 +21,8 @@ libmlqd_la_SOURCES = \
 	tools/mlqd/retention.cpp tools/mlqd/retention.hpp \
 	tools/mlqd/schema.cpp tools/mlqd/schema.hpp \
 	tools/mlqd/service.cpp tools/mlqd/service.hpp \
+	tools/mlqd/service_speeds.cpp \
+	tools/mlqd/speed_table.cpp tools/mlqd/speed_table.hpp \
 	tools/mlqd/sqlite.cpp tools/mlqd/sqlite.hpp \
 	tools/mlqd/store.cpp tools/mlqd/store.hpp \
 	tools/mlqd/writer.cpp tools/mlqd/writer.hpp

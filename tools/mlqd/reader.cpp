@@ -189,6 +189,11 @@ wire::Json Reader::families(const std::string& cluster) {
   return wire::Json(json_pack("{s:i, s:o}", "v", wire::kVersion, "families", list));
 }
 
+wire::Json Reader::speeds(const SpeedKey& key, double now) {
+  Lease lease(*this);
+  return learnt_speeds(*lease, key, now);
+}
+
 namespace {
 
 constexpr const char* kJobColumns =
@@ -275,6 +280,7 @@ wire::Json Reader::job(const std::string& cluster, std::uint32_t job_id, std::in
   if (!row.bind(cluster, job_id).step()) return nullptr;
   const std::int64_t entry = row.integer(0);
   wire::Json job(job_object(row));
+  json_object_set_new(job.get(), "batches", batches_of(*lease, entry));
   json_object_set_new(job.get(), "points", points > 0 ? tail_of(*lease, entry, points) : json_array());
   const wire::Json common = answer(*lease, cluster, now);
   json_object_update(job.get(), common.get());

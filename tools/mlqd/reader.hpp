@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/wire/wire.hpp"
+#include "tools/mlqd/speed_table.hpp"
 #include "tools/mlqd/sqlite.hpp"
 
 namespace mlq::mlqd {
@@ -38,6 +39,7 @@ class Reader {
   /// of such jobs that changed since.
   wire::Json points(const std::string& cluster, std::int64_t after, std::int64_t max, double now);
   wire::Json families(const std::string& cluster);
+  wire::Json speeds(const SpeedKey& key, double now);
   wire::Json jobs(const JobsQuery& query, double now);
   /// nullptr when no job of that id is known.
   wire::Json job(const std::string& cluster, std::uint32_t job_id, std::int64_t points, double now);

@@ -29,6 +29,18 @@ class Transaction {
   bool open_ = true;
 };
 
+/// What belongs to no job and goes by its own age.
+struct AgedTable {
+  const char *any, *remove;
+};
+constexpr AgedTable kAgedTables[] = {
+    {"SELECT 1 FROM family WHERE updated<? LIMIT 1",
+     "DELETE FROM family WHERE (cluster, name) IN "
+     "(SELECT cluster, name FROM family WHERE updated<? LIMIT ?)"},
+    {"SELECT 1 FROM node_speed WHERE updated<? LIMIT 1",
+     "DELETE FROM node_speed WHERE (cluster, uid, family, unit, node) IN "
+     "(SELECT cluster, uid, family, unit, node FROM node_speed WHERE updated<? LIMIT ?)"}};
+
 std::int64_t first(Database& database, const char* sql) {
   Statement statement(database, sql);
   return statement.step() ? statement.integer(0) : 0;
@@ -67,15 +79,14 @@ bool Retention::step_age(double now) {
     remove_from(entry);
     return true;
   }
-  Statement stale(database, "SELECT 1 FROM family WHERE updated<? LIMIT 1");
-  if (!stale.bind(cutoff).step()) return false;
-  stale.reset();
-  Statement(database,
-            "DELETE FROM family WHERE (cluster, name) IN "
-            "(SELECT cluster, name FROM family WHERE updated<? LIMIT ?)")
-      .bind(cutoff, limits_.step_rows)
-      .run();
-  return true;
+  for (const AgedTable& table : kAgedTables) {
+    Statement stale(database, table.any);
+    if (!stale.bind(cutoff).step()) continue;
+    stale.reset();
+    Statement(database, table.remove).bind(cutoff, limits_.step_rows).run();
+    return true;
+  }
+  return false;
 }
 
 bool Retention::step_size() {
@@ -99,8 +110,9 @@ void Retention::remove_from(std::int64_t entry) {
       .run();
   const std::int64_t gone = database.changes();
   if (gone < limits_.step_rows) {
-    for (const char* sql : {"DELETE FROM stream WHERE job=?", "DELETE FROM agent WHERE job=?",
-                            "DELETE FROM detail WHERE job=?", "DELETE FROM job WHERE id=?"})
+    for (const char* sql :
+         {"DELETE FROM stream WHERE job=?", "DELETE FROM agent WHERE job=?", "DELETE FROM batch WHERE job=?",
+          "DELETE FROM detail WHERE job=?", "DELETE FROM job WHERE id=?"})
       Statement(database, sql).bind(entry).run();
   } else {
     Statement(database, "UPDATE job SET points=points-? WHERE id=?").bind(gone, entry).run();

@@ -64,7 +64,27 @@ CREATE TABLE agent(
 CREATE UNIQUE INDEX agent_changed ON agent(changed);
 )";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2};
+// node_speed: learnt over a user's jobs. batch: what the ranks of a job on a node said last.
+constexpr const char* kVersion3 = R"(
+CREATE TABLE node_speed(
+  cluster TEXT NOT NULL,
+  uid INTEGER NOT NULL,
+  family TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  node TEXT NOT NULL,
+  speed REAL NOT NULL,
+  updated REAL NOT NULL,
+  PRIMARY KEY(cluster, uid, family, unit, node)) WITHOUT ROWID;
+CREATE INDEX node_speed_updated ON node_speed(updated);
+CREATE TABLE batch(
+  job INTEGER NOT NULL,
+  node TEXT NOT NULL,
+  received REAL NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY(job, node)) WITHOUT ROWID;
+)";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
 std::int64_t check_kind(Database& database, const std::string& path, std::size_t newest) {
   const std::int64_t version = database.integer("PRAGMA user_version");

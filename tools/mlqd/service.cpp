@@ -50,6 +50,10 @@ std::optional<Response> Service::handle(Request& request, double now, double mon
     switch (request.route) {
       case Route::reports:
         return report(request, now, monotonic, pause, std::move(reply));
+      case Route::add_speeds:
+        return add_speeds(request, pause, std::move(reply));
+      case Route::speeds:
+        return speeds(request, now);
       case Route::agent:
         return agent(request, now, pause, std::move(reply));
       case Route::cycle:

@@ -24,6 +24,7 @@ struct ServiceOptions {
   double requests_rate = 50, requests_burst = 500;  ///< of one job, user or address
   std::size_t report_limit = 1 << 20;               ///< bytes of a body
   std::size_t agent_limit = 64 << 10;
+  std::size_t speeds_limit = 256 << 10;
   std::size_t cycle_limit = 64 << 20;
 };
 
@@ -54,6 +55,8 @@ class Service {
 
   std::optional<Response> report(Request& request, double now, double monotonic,
                                  const std::function<void()>& pause, Reply reply);
+  std::optional<Response> add_speeds(Request& request, const std::function<void()>& pause, Reply reply);
+  Response speeds(const Request& request, double now);
   std::optional<Response> agent(Request& request, double now, const std::function<void()>& pause,
                                 Reply reply);
   std::optional<Response> cycle(Request& request, const std::function<void()>& pause, Reply reply);

@@ -56,6 +56,7 @@ Store::Store(const std::string& path) : lock_(path), database_(path, Database::M
     throw std::runtime_error("store " + path + ": " + error.what());
   }
   jobs_.emplace(database_);
+  speeds_.emplace(database_);
   stream_get_.emplace(database_, "SELECT last_n FROM stream WHERE job=? AND name=?");
   stream_put_.emplace(database_,
                       "INSERT INTO stream(job, name, last_n, updated) VALUES(?,?,?,?) "
@@ -137,6 +138,12 @@ Stored Store::add_report(const Reporter& reporter, const wire::Report& report, d
   if (last > before) stream_put_->bind(entry, report.stream, last, now).run();
   if (result.stored > 0) jobs_->count_points(entry, static_cast<std::int64_t>(result.stored), now);
   return result;
+}
+
+void Store::add_speeds(const Reporter& reporter, const wire::SpeedReport& report, double now) {
+  const std::int64_t entry = jobs_->for_report(reporter, now);
+  speeds_->add({reporter.cluster, reporter.uid, report.family, report.unit}, entry, report, now);
+  jobs_->touch(entry, now);
 }
 
 void Store::set_agent(const Reporter& reporter, const wire::AgentState& state, double now) {

@@ -10,6 +10,7 @@
 #include "core/wire/agent.hpp"
 #include "core/wire/cycle.hpp"
 #include "core/wire/report.hpp"
+#include "tools/mlqd/speed_table.hpp"
 #include "tools/mlqd/sqlite.hpp"
 
 namespace mlq::mlqd {
@@ -64,7 +65,7 @@ class JobTable {
 
   Database& database_;
   Statement newest_, provisional_, same_submit_, earlier_, open_, count_, touch_, change_, detail_, status_;
-  Statement end_, move_points_, move_streams_, move_agent_, drop_streams_, drop_job_, recount_;
+  Statement end_, move_points_, move_streams_, move_batches_, move_agent_, drop_streams_, drop_job_, recount_;
 };
 
 class Store {
@@ -80,6 +81,7 @@ class Store {
   Stored add_report(const Reporter& reporter, const wire::Report& report, double now);
   void add_cycle(const wire::Cycle& cycle, double now);
   /// The newest state of an agent takes the place of the one before.
+  void add_speeds(const Reporter& reporter, const wire::SpeedReport& report, double now);
   void set_agent(const Reporter& reporter, const wire::AgentState& state, double now);
 
   Database& database() noexcept { return database_; }
@@ -92,6 +94,7 @@ class Store {
   StoreLock lock_;
   Database database_;
   std::optional<JobTable> jobs_;
+  std::optional<SpeedTable> speeds_;
   std::optional<Statement> stream_get_, stream_put_, stream_count_, stream_trim_, point_put_, family_put_,
       cycle_put_, seq_put_, agent_put_;
   std::int64_t next_seq_ = 1;

@@ -94,6 +94,8 @@ bool Writer::write_once(std::span<WriteTask> batch, std::span<WriteResult> resul
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (auto* report = std::get_if<ReportWrite>(&batch[i].what)) {
         results[i].stored = store_.add_report(report->reporter, report->report, wall_seconds());
+      } else if (auto* speeds = std::get_if<SpeedWrite>(&batch[i].what)) {
+        store_.add_speeds(speeds->reporter, speeds->report, wall_seconds());
       } else if (auto* agent = std::get_if<AgentWrite>(&batch[i].what)) {
         store_.set_agent(agent->reporter, agent->state, wall_seconds());
       } else {

@@ -25,6 +25,11 @@ struct ReportWrite {
   wire::Report report;
 };
 
+struct SpeedWrite {
+  Reporter reporter;
+  wire::SpeedReport report;
+};
+
 struct AgentWrite {
   Reporter reporter;
   wire::AgentState state;
@@ -36,7 +41,7 @@ struct WriteResult {
 };
 
 struct WriteTask {
-  std::variant<ReportWrite, AgentWrite, wire::Cycle> what;
+  std::variant<ReportWrite, AgentWrite, SpeedWrite, wire::Cycle> what;
   std::function<void(const WriteResult&)>
       done;  ///< called once, from the writer's thread; must not block or throw
 };
