@@ -36,4 +36,5 @@ tests_unit_test_mlqd_limits_CPPFLAGS = $(mlqd_test_cppflags)
 tests_unit_test_mlqd_limits_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 tests_unit_test_mlqd_limits_SOURCES = tests/unit/test_mlqd_limits.cpp
 tests_unit_test_mlqd_limits_LDADD = $(mlqd_test_libs)
-EXTRA_DIST += tests/integration/mlqd_daemon.py tests/integration/test_mlqd.py tests/integration/test_mlqd_load.py
+EXTRA_DIST += tests/integration/mlqd_daemon.py tests/integration/test_mlqd.py tests/integration/test_mlqd_load.py \
+	tests/integration/test_speeds.py
