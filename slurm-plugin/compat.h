@@ -39,4 +39,40 @@
 #include "src/common/job_record.h"
 #endif
 
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#include "src/interfaces/priority.h"
+#include "src/interfaces/site_factor.h"
+#else
+#include "src/common/site_factor.h"
+#include "src/common/slurm_priority.h"
+#endif
+
+/* since 24.05 site_factor plugins are loaded anew by a reconfigure */
+#define MLQ_SITE_FACTOR_RECONFIG                                               \
+	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0))
+
+/*
+ * The priorities of a pending job in each of its partitions, NULL when it has
+ * none yet or names one partition only.
+ */
+static inline uint32_t *mlq_partition_priorities(job_record_t *job_ptr,
+						 int *count)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+	/* one for each partition and QOS that the job may have */
+	*count = 1;
+	if (job_ptr->part_ptr_list)
+		*count *= list_count(job_ptr->part_ptr_list);
+	if (job_ptr->qos_list)
+		*count *= list_count(job_ptr->qos_list);
+	return job_ptr->part_prio ? job_ptr->part_prio->priority_array : NULL;
+#else
+	*count = 0;
+	if (!job_ptr->part_ptr_list || !job_ptr->priority_array)
+		return NULL;
+	*count = list_count(job_ptr->part_ptr_list);
+	return job_ptr->priority_array;
+#endif
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/apply.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/shim.h"
 
 #define PIECE_US 1000 /* a piece ends when it held the lock so long */
 #define PIECE_JOBS 64
@@ -32,8 +33,7 @@ static bool _set_site_factor(job_record_t *job_ptr, uint32_t site_factor)
 {
 	if (!_rankable(job_ptr))
 		return false;
-	job_ptr->site_factor = NICE_OFFSET + site_factor;
-	set_job_prio(job_ptr);
+	mlq_set_site_factor(job_ptr, NICE_OFFSET + site_factor);
 	return true;
 }
 
@@ -135,6 +135,10 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 
 	mlq_pause();
 	lock_slurmctld(locks);
+	if (mlq_stopping()) {
+		unlock_slurmctld(locks);
+		return count;
+	}
 	began = mlq_clock_us();
 	do {
 		if (_apply_one(snapshot, &decisions[done]))
@@ -160,7 +164,7 @@ extern void mlq_apply(const mlq_snapshot_t *snapshot,
 		      mlq_cycle_stats_t *stats)
 {
 	for (size_t done = 0; done < count;) {
-		if (slurmctld_config.shutdown_time)
+		if (mlq_stopping())
 			return;
 		done += _apply_piece(snapshot, decisions + done, count - done,
 				     stats);

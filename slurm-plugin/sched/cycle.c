@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_timedjoin_np() */
+#endif
+
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -11,18 +16,22 @@
 #include "slurm-plugin/sched/apply.h"
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/cycle.h"
+#include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 
 #define ENDED_MAX_S 300 /* ended jobs are looked after so long */
 #define LONG_HOLD_US 5000
 #define SAY_AGAIN_US 60000000ULL
+#define STOP_S 5
 
 /* What the thread, reconfigure and fini share. */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t shared_cond;
 static pthread_t thread_id;
 static bool running = false;
+static bool abandoned = false; /* a thread that did not end in time */
 static bool stopping = false;
+static atomic_bool stop_told = false; /* the same, read without the mutex */
 static bool config_changed = false;
 static mlq_engine_t *engine = NULL;
 
@@ -42,16 +51,16 @@ static void _log(mlq_log_level_t level, const char *line)
 {
 	switch (level) {
 	case MLQ_LOG_ERROR:
-		error("sched/ml_quality: %s", line);
+		error("%s: %s", plugin_type, line);
 		break;
 	case MLQ_LOG_INFO:
-		info("sched/ml_quality: %s", line);
+		info("%s: %s", plugin_type, line);
 		break;
 	case MLQ_LOG_VERBOSE:
-		verbose("sched/ml_quality: %s", line);
+		verbose("%s: %s", plugin_type, line);
 		break;
 	case MLQ_LOG_DEBUG:
-		debug("sched/ml_quality: %s", line);
+		debug("%s: %s", plugin_type, line);
 		break;
 	}
 }
@@ -105,14 +114,15 @@ static void _say_config(const ranker_t *ranker)
 {
 	const mlq_config_t *config = &ranker->config;
 
-	info("sched/ml_quality: version=%s slurm=%s mode=%s interval=%u "
+	info("%s: version=%s slurm=%s mode=%s interval=%u "
 	     "weight=%u horizon=%u timeout_ms=%u url=%s",
-	     MLQ_VERSION, SLURM_VERSION_STRING, _mode_name(config->mode),
-	     config->interval_s, config->weight, config->horizon_s,
-	     config->timeout_ms, config->url);
+	     plugin_type, MLQ_VERSION, SLURM_VERSION_STRING,
+	     _mode_name(config->mode), config->interval_s, config->weight,
+	     config->horizon_s, config->timeout_ms, config->url);
 	if (!ranker->multifactor && (config->mode != MLQ_MODE_OFF))
-		error("sched/ml_quality: PriorityType is not "
-		      "priority/multifactor: site factors have no effect");
+		error("%s: PriorityType is not "
+		      "priority/multifactor: site factors have no effect",
+		      plugin_type);
 }
 
 static void _configure(ranker_t *ranker)
@@ -135,10 +145,16 @@ static void _configure(ranker_t *ranker)
 	pthread_mutex_unlock(&shared_lock);
 }
 
+extern bool mlq_stopping(void)
+{
+	return atomic_load(&stop_told) || slurmctld_config.shutdown_time;
+}
+
 /* slurmctld is up, schedules, and is not on its way out. */
 static bool _ready(void)
 {
-	return acct_db_conn && !slurmctld_config.scheduling_disabled &&
+	return acct_db_conn && job_list &&
+	       !slurmctld_config.scheduling_disabled &&
 	       !slurmctld_config.shutdown_time;
 }
 
@@ -256,16 +272,20 @@ extern int mlq_cycle_start(void)
 	ranker_t *ranker;
 	int rc;
 
-	if (running || !(ranker = calloc(1, sizeof(*ranker))))
+	if (abandoned)
+		error("%s: a thread of before did not end: jobs are not ranked",
+		      plugin_type);
+	if (running || abandoned || !(ranker = calloc(1, sizeof(*ranker))))
 		return -1;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&shared_cond, &attr);
 	pthread_condattr_destroy(&attr);
 	stopping = false;
+	atomic_store(&stop_told, false);
 	config_changed = false;
 	if ((rc = _create_thread(ranker))) {
-		error("sched/ml_quality: no thread: %s; jobs are not ranked",
+		error("%s: no thread: %s; jobs are not ranked", plugin_type,
 		      strerror(rc));
 		pthread_cond_destroy(&shared_cond);
 		free(ranker);
@@ -285,19 +305,43 @@ extern void mlq_cycle_reconfigure(void)
 	pthread_mutex_unlock(&shared_lock);
 }
 
+/*
+ * slurmctld may hold a lock of its own around fini() that another of its
+ * threads waits for, which in turn holds the lock that the ranker waits for.
+ * So the wait has an end. A ranker that comes too late finds mlq_stopping()
+ * behind every lock that it gets, and touches nothing; the code stays mapped
+ * (-z nodelete).
+ */
+static bool _joined(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += STOP_S;
+	return !pthread_timedjoin_np(thread_id, NULL, &until);
+}
+
 extern void mlq_cycle_stop(void)
 {
 	if (!running)
 		return;
 	pthread_mutex_lock(&shared_lock);
 	stopping = true;
+	atomic_store(&stop_told, true);
 	if (engine)
 		mlq_engine_stop(engine);
 	pthread_cond_signal(&shared_cond);
 	pthread_mutex_unlock(&shared_lock);
-	pthread_join(thread_id, NULL);
+	running = false;
+	if (!_joined()) {
+		error("%s: the ranking thread still waits for a lock after "
+		      "%d s: left to itself",
+		      plugin_type, STOP_S);
+		pthread_detach(thread_id);
+		abandoned = true;
+		return;
+	}
 	mlq_engine_destroy(engine);
 	engine = NULL;
 	pthread_cond_destroy(&shared_cond);
-	running = false;
 }

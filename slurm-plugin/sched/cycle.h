@@ -9,7 +9,10 @@ extern int mlq_cycle_start(void);
 /* New SchedulerParameters are taken before the next cycle. */
 extern void mlq_cycle_reconfigure(void);
 
-/* Ends and joins the thread; waits for a request to mlqd at most a second. */
+/*
+ * Ends the thread. Waits for a request to mlqd at most a second, and for a
+ * Slurm lock that the thread may be waiting for at most five.
+ */
 extern void mlq_cycle_stop(void);
 
 #endif

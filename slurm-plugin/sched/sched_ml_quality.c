@@ -5,6 +5,7 @@
  */
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/cycle.h"
+#include "slurm-plugin/sched/shim.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -19,6 +20,12 @@ typedef struct {
 static const char *backfill_syms[] = {"sched_p_reconfig"};
 static backfill_ops_t backfill_ops;
 static plugin_context_t *backfill = NULL;
+
+extern void mlq_set_site_factor(job_record_t *job_ptr, uint32_t site_factor)
+{
+	job_ptr->site_factor = site_factor;
+	set_job_prio(job_ptr);
+}
 
 EXPORT extern int init(void)
 {

@@ -5,6 +5,7 @@
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/layout.h"
+#include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 
 #define OPTION_ENV "_SLURM_SPANK_OPTION_ml_quality_ml_quality="
@@ -38,6 +39,7 @@ typedef struct {
 	bool moved;	   /* another record stands before the piece now */
 	size_t found;	   /* ML jobs, whether their ids fit or not */
 	const char *fault;
+	bool stopped; /* the plugin is to end: nothing may be looked at */
 } walk_t;
 
 /* The caller saw to it that a whole job's text fits into the block. */
@@ -259,8 +261,13 @@ static void _walk_piece(walk_t *walk, bool whole)
 {
 	mlq_snapshot_t *to = walk->snapshot;
 	uint64_t began = _lock();
-	size_t piece = MAX(WALK_PIECE, list_count(job_list) / WALK_PIECES);
+	size_t piece;
 
+	if ((walk->stopped = mlq_stopping())) {
+		_unlock(to, began);
+		return;
+	}
+	piece = MAX(WALK_PIECE, list_count(job_list) / WALK_PIECES);
 	walk->position = 0;
 	walk->end = whole ? SIZE_MAX : walk->start + piece;
 	walk->more = false;
@@ -285,8 +292,9 @@ static int _find_ids(walk_t *walk)
 		walk->found = walk->start = 0;
 		do {
 			_walk_piece(walk, tries == MAX_TRIES);
-		} while (walk->more && !walk->moved && !walk->fault);
-		if (walk->fault)
+		} while (walk->more && !walk->moved && !walk->fault &&
+			 !walk->stopped);
+		if (walk->fault || walk->stopped)
 			return -1;
 		if (!walk->moved && (walk->found <= to->room))
 			return 0;
@@ -305,8 +313,10 @@ static size_t _copy_piece(walk_t *walk, const uint32_t *ids, size_t count)
 	uint64_t began = _lock();
 	size_t done;
 
-	for (done = 0; (done < count) && (done < PIECE_JOBS) &&
-		       (BLOCK_TEXT - block->used >= JOB_TEXT_MAX);
+	walk->stopped = mlq_stopping();
+	for (done = 0;
+	     !walk->stopped && (done < count) && (done < PIECE_JOBS) &&
+	     (BLOCK_TEXT - block->used >= JOB_TEXT_MAX);
 	     done++) {
 		job_record_t *job_ptr = find_job_record(ids[done]);
 		const char *request;
@@ -336,7 +346,7 @@ static int _take(walk_t *walk)
 		if (_make_text_room(to))
 			return -1;
 		done += _copy_piece(walk, to->ids + done, walk->found - done);
-		if (walk->fault)
+		if (walk->fault || walk->stopped)
 			return -1;
 	}
 	return 0;
@@ -352,9 +362,9 @@ extern int mlq_snapshot_take(mlq_snapshot_t *to, time_t now, int ended_s)
 		return 0;
 	if (walk.fault) {
 		to->layout_bad = true;
-		error("sched/ml_quality: job records are not laid out as in "
-		      "Slurm %s with which this was built (%s): passive",
-		      SLURM_VERSION_STRING, walk.fault);
+		error("%s: job records are not laid out as in Slurm %s with "
+		      "which this was built (%s): passive",
+		      plugin_type, SLURM_VERSION_STRING, walk.fault);
 	}
 	to->count = 0;
 	return -1;

@@ -5,6 +5,7 @@
 
 #include <check.h>
 
+#include "slurm-plugin/sched/shim.h"
 #include "tests/unit/slurmctld_stubs.h"
 
 #define SUBMIT 1790000000
@@ -12,13 +13,13 @@
 stub_end_t stub_end;
 int stub_errors, stub_prios, stub_locks;
 bool stub_with_dbd;
-int stub_purge_at;
+int stub_purge_at, stub_stop_at;
 
 static job_record_t jobs[STUB_JOBS];
 static struct job_details details[STUB_JOBS];
 static char env_text[STUB_JOBS][2048];
 static char *env[STUB_JOBS][2];
-static int job_count;
+static int job_count, partition_count;
 static slurmctld_lock_t held;
 static bool locked;
 
@@ -35,10 +36,16 @@ extern void stub_reset(void)
 	memset(&stub_end, 0, sizeof(stub_end));
 	memset(&slurmctld_config, 0, sizeof(slurmctld_config));
 	job_count = stub_errors = stub_prios = stub_locks = 0;
-	stub_purge_at = 0;
+	stub_purge_at = stub_stop_at = 0;
 	stub_with_dbd = true;
 	last_job_update = 0;
 	locked = false;
+}
+
+extern List stub_partitions(int count)
+{
+	partition_count = count;
+	return (List) &partition_count;
 }
 
 extern job_record_t *stub_add(uint32_t job_id, const char *request)
@@ -95,8 +102,8 @@ extern job_record_t *find_job_record(uint32_t job_id)
 
 extern int list_count(List l)
 {
-	ck_assert(l == job_list);
-	return job_count;
+	ck_assert((l == job_list) || (l == (List) &partition_count));
+	return (l == job_list) ? job_count : partition_count;
 }
 
 extern int list_for_each_ro(List l, ListForF f, void *arg)
@@ -115,6 +122,21 @@ extern void set_job_prio(job_record_t *job_ptr)
 	ck_assert(locked && held.job == WRITE_LOCK);
 	stub_prios++;
 	job_ptr->priority = 1000 + job_ptr->site_factor - NICE_OFFSET;
+}
+
+/* of the plugin */
+const char plugin_type[] = "test/ml_quality";
+
+extern void mlq_set_site_factor(job_record_t *job_ptr, uint32_t site_factor)
+{
+	job_ptr->site_factor = site_factor;
+	set_job_prio(job_ptr);
+}
+
+extern bool mlq_stopping(void)
+{
+	return (stub_stop_at && (stub_locks >= stub_stop_at)) ||
+	       slurmctld_config.shutdown_time;
 }
 
 extern int jobacct_storage_g_job_complete(void *db_conn, job_record_t *job_ptr)

@@ -25,9 +25,13 @@ extern int stub_errors;		/* lines of error() */
 extern int stub_prios;		/* calls of set_job_prio() */
 extern int stub_locks;		/* times a lock was taken */
 extern bool stub_with_dbd;
+extern int stub_stop_at;	/* the plugin is to end behind so many locks */
 extern int stub_purge_at;	/* the first job is purged before so many locks */
 
 extern void stub_reset(void);
+
+/* Stands for a pending job's list of so many partitions. */
+extern List stub_partitions(int count);
 
 /* A pending job with details; env is the value of --ml-quality or NULL. */
 extern job_record_t *stub_add(uint32_t job_id, const char *request);

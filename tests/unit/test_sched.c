@@ -33,6 +33,7 @@ int main(void)
 
 	suite_add_tcase(suite, snapshot_cases());
 	suite_add_tcase(suite, apply_cases());
+	suite_add_tcase(suite, shift_cases());
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

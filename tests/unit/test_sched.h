@@ -18,5 +18,6 @@ extern void sched_take(size_t expected);
 
 extern TCase *snapshot_cases(void);
 extern TCase *apply_cases(void);
+extern TCase *shift_cases(void);
 
 #endif

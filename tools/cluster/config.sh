@@ -56,7 +56,7 @@ write_slurmdbd_conf() {
 scheduler_parameters() {
 	local text=${parameters:+$parameters,}
 	text+=bf_interval=3,bf_continue,sched_interval=5,batch_sched_delay=1
-	if [ "$scheduler" = ml_quality ]; then
+	if [ "$scheduler" = ml_quality ] || [ "${site_factor:-none}" = ml_quality ]; then
 		text+=,mlq_url=unix:$cluster_dir/mlqd/mlqd.sock
 	fi
 	printf '%s\n' "$text"
@@ -106,6 +106,7 @@ write_slurm_conf() {
 			AccountingStoragePort=$dbd_port
 			AccountingStoragePass=$cluster_dir/munge/munge.sock
 		CONF
+		[ "${site_factor:-none}" = none ] || printf 'PrioritySiteFactorPlugin=site_factor/%s\n' "$site_factor"
 		for line in "${conf_lines[@]}"; do printf '%s\n' "$line"; done
 		cat <<-CONF
 			NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$node_port-$((node_port + nodes - 1))] CPUs=$cpus RealMemory=$memory
