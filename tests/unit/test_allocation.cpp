@@ -7,6 +7,7 @@ int main() {
   add_allocator_tests(suite);
   add_policy_tests(suite);
   add_settle_tests(suite);
+  add_pending_size_tests(suite);
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);

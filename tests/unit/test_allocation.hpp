@@ -7,3 +7,4 @@ void add_ranking_tests(Suite* suite);
 void add_allocator_tests(Suite* suite);
 void add_policy_tests(Suite* suite);
 void add_settle_tests(Suite* suite);
+void add_pending_size_tests(Suite* suite);
