@@ -9,6 +9,11 @@
 #include "core/quality/window.hpp"
 
 namespace mlq {
+namespace {
+
+constexpr Tuning kTuning;
+
+}  // namespace
 
 struct LossCurve::State {
   explicit State(const CurveOptions& given)
@@ -75,10 +80,13 @@ void LossCurve::refit() {
   State& s = *state_;
   if (s.fitted == s.history.version()) return;
   s.fitted = s.history.version();
-  const Window window = newest(s.history);
+  const Tuning& tuning = s.options.tuning != nullptr ? *s.options.tuning : kTuning;
+  Window window = newest(s.history);
+  const std::size_t segment = segment_start(window.ys(), tuning.jump);
+  if (window.count - segment >= tuning.segment) restart(window, segment);
   s.per_iteration = 1 / window.spacing;
   s.since = window.since;
-  s.prediction = predict(window, s.memory);
+  s.prediction = predict(window, s.memory, tuning);
   if (s.diverged()) s.prediction.verdict = Verdict::diverged;
   s.normalise();
 }

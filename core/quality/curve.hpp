@@ -48,12 +48,15 @@ enum class Normalisation : std::uint8_t {
   slaq,       ///< the largest fall between two reports so far (SLAQ, section 2); gains may exceed 1
 };
 
+struct Tuning;
+
 struct CurveOptions {
   Goal goal = Goal::min;
   double target_loss = 0;  ///< used when has_target_loss
   bool has_target_loss = false;
   std::size_t capacity = 4096;  ///< points kept; older ones are thinned, never the first or the newest
   Normalisation normalisation = Normalisation::reachable;
+  const Tuning* tuning = nullptr;  ///< other constants of the predictor than its own; must outlive the curve
 };
 
 /// History, fit and prediction of one job. No call throws on bad data, and no result is NaN or infinite.

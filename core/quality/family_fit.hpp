@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/quality/least_squares.hpp"
+#include "core/quality/separable_fit.hpp"
 #include "core/quality/window.hpp"
 
 namespace mlq {
@@ -43,7 +43,8 @@ struct ScaledWindow {
 /// are all the same.
 ScaledWindow scale(const Window& window, const Frame* previous = nullptr);
 
-/// A fitted curve, in the frame's coordinates; p as in models.hpp.
+/// A fitted curve, in the frame's coordinates. p is a, b, c, d of the sublinear family, b, c, d of the
+/// hyperbola, and q, r, c of exp(q - r x) + c for the other two.
 struct FamilyFit {
   Eigen::Vector4d p = Eigen::Vector4d::Zero();
   double cost = 0;  ///< sum of weight * residual^2
@@ -61,20 +62,18 @@ struct FitRange {
   double decay = 1;        ///< weight of a point against the next one, 0 < decay <= 1
 };
 
-/// What the solver is given: abscissae, ordinates, weights, bounds and a closed-form first guess.
+/// What the solver is given; empty when there are too few points.
 struct FitProblem {
   std::span<const double> x, y;
-  std::array<double, Window::kCapacity> weights{};
-  Eigen::Vector4d lower, upper, start;  ///< the first `parameters` count
-  int parameters = 0;                   ///< 0 when there are too few points
+  std::array<double, Window::kCapacity> weights;  // the first x.size() count
+  double lowest = 0, highest = 1;                 ///< bounds of the floor
+  bool even = false;                              ///< the points are a step of 1 apart
   std::span<const double> weight() const { return {weights.data(), x.size()}; }
 };
-
-/// The guess is left out (zero) when `guess` is false.
-FitProblem problem_of(Family family, const ScaledWindow& window, const FitRange& range, bool guess = true);
+FitProblem problem_of(Family family, const ScaledWindow& window, const FitRange& range);
 
 /// Weighted least squares within bounds over the range; usable from 5 points on. Starts from `start` when
-/// that is given and usable (in the same frame), otherwise from a closed-form guess.
+/// that is given and usable (in the same frame), otherwise from the best point of a coarse grid.
 FamilyFit fit_family(Family family, const ScaledWindow& window, const FitRange& range, const FamilyFit* start,
                      const SolveOptions& options);
 

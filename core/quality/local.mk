@@ -6,10 +6,11 @@ libmlqcore_la_SOURCES += \
 	core/quality/family_fit.cpp core/quality/family_fit.hpp \
 	core/quality/history.cpp core/quality/history.hpp \
 	core/quality/horizon.hpp \
-	core/quality/least_squares.hpp \
 	core/quality/models.hpp \
 	core/quality/portfolio.cpp core/quality/portfolio.hpp \
 	core/quality/prediction.cpp core/quality/prediction.hpp \
+	core/quality/separable_fit.hpp \
 	core/quality/trend_bank.cpp core/quality/trend_bank.hpp \
+	core/quality/tuning.hpp \
 	core/quality/window.cpp core/quality/window.hpp
 dist_doc_DATA += doc/prediction.md

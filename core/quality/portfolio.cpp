@@ -7,39 +7,14 @@
 namespace mlq {
 namespace {
 
-// Chosen on real curves by the error of the predicted reduction, none of them sharply (doc/prediction.md).
-constexpr double kSharpness = 4;      // a member's weight is its expected error to the minus this
-constexpr double kForget = 0.9;       // weight of a back-test against the next newer one
-constexpr double kReach = 10;         // points ahead, of the back-tests
-constexpr double kShort = 2.4;        // back-tests over fewer points count by (points/kReach)^this
-constexpr double kPriorTests = 2;     // back-tests the prior counts for
-constexpr double kForgiveness = 0.3;  // errors that differ by less than this share of the noise are the same,
-constexpr double kNoise = 2;          // the noise taken at most this often,
-constexpr double kFloorShare = 0.004;  // and at least this share of the usual error
-constexpr double kTrim = 0.3;          // share of the weight left out at each end of the opinions
-constexpr double kTrimTests = 1;       // back-tests from which on half of that is left out
-constexpr double kDamp = 100;          // points after which a straight trend has lost most of its slope
+constexpr double kReach = 10;  // points ahead, of the back-tests
 constexpr std::size_t kFamilyTests = 3;
-
-// Errors expected before any back-test, against the usual one.
-constexpr double kPriorMedian = 0.8, kPriorMean = 1.8, kPriorLine = 1.45, kPriorLog = 2.7;
-
-struct FamilySetting {
-  double decay;        // weight of a point against the next
-  std::size_t length;  // points beyond which that weight is nothing
-  double prior;
-};
-constexpr std::array<FamilySetting, kFamilies.size()> kSettings{{
-    {0.86, 40, 0.42},  // sublinear
-    {0.7, 15, 0.35},   // exponential
-    {0.54, 16, 0.42},  // hyperbola
-    {0.3, 10, 0.8},    // power
-}};
 // A prediction needs no better fit: it is the blend that errs.
-constexpr SolveOptions kRough{10, 1e-2, 1e-3};
+constexpr SolveOptions kRough{5, 1e-2, 1e-3};
 
-double damped(double ahead) {
-  return kDamp * -std::expm1(-ahead / kDamp);
+// A straight trend loses most of its slope after `points`.
+double damped(double ahead, double points) {
+  return points * -std::expm1(-ahead / points);
 }
 
 double median_near(const ScaledWindow& s, std::size_t from, std::size_t to) {
@@ -49,18 +24,18 @@ double median_near(const ScaledWindow& s, std::size_t from, std::size_t to) {
   return median_of({v.data(), n});
 }
 
-double prior(Member m) {
+double prior(Member m, const Tuning& tuning) {
   switch (m.kind) {
     case Member::Kind::median:
-      return kPriorMedian;
+      return tuning.prior_median;
     case Member::Kind::mean:
-      return kPriorMean;
+      return tuning.prior_mean;
     case Member::Kind::line:
-      return kPriorLine;
+      return tuning.prior_line;
     case Member::Kind::log_line:
-      return kPriorLog;
+      return tuning.prior_log;
     case Member::Kind::family:
-      return kSettings[m.which].prior;
+      return tuning.families[m.which].prior;
   }
   return 1;
 }
@@ -99,7 +74,10 @@ void Portfolio::Opinion::set_levels(const Frame& frame) {
   }
 }
 
-double Portfolio::Opinion::change(std::size_t i, const ScaledWindow& scaled, double ahead) const {
+Portfolio::Ahead::Ahead(double points, double k, double damp)
+    : points(points), straight(damped(points, damp)), logarithmic(std::log1p(points / k)) {}
+
+double Portfolio::Opinion::change(std::size_t i, const ScaledWindow& scaled, const Ahead& ahead) const {
   const Member m = member(i);
   double raw = 0;
   switch (m.kind) {
@@ -107,20 +85,21 @@ double Portfolio::Opinion::change(std::size_t i, const ScaledWindow& scaled, dou
     case Member::Kind::mean:
       return 0;
     case Member::Kind::line:
-      raw = trends.line_slope[m.which] * damped(ahead);
+      raw = trends.line_slope[m.which] * ahead.straight;
       break;
     case Member::Kind::log_line:
-      raw = trends.log_slope[m.which] * std::log1p(ahead / k);
+      raw = trends.log_slope[m.which] * ahead.logarithmic;
       break;
     case Member::Kind::family:
       if (!fits[m.which].usable) return 0;
-      raw = value_at(kFamilies[m.which], scaled.frame, fits[m.which], k + ahead) - levels[i];
+      raw = value_at(kFamilies[m.which], scaled.frame, fits[m.which], k + ahead.points) - levels[i];
       break;
   }
   return raw < 0 ? std::min(0.0, std::max(raw, scaled.lowest - levels[i])) : raw;
 }
 
-Portfolio::Portfolio(const ScaledWindow& scaled, Memory& memory) : scaled_(scaled) {
+Portfolio::Portfolio(const ScaledWindow& scaled, Memory& memory, const Tuning& tuning)
+    : scaled_(scaled), tuning_(tuning) {
   const std::size_t n = scaled.count;
   reach_ = std::clamp<std::size_t>((n - 1) / 3, 1, static_cast<std::size_t>(kReach));
   tested_horizon_ = static_cast<double>(reach_);
@@ -151,7 +130,7 @@ void Portfolio::form_opinions(Memory& memory) {
   for (std::size_t f = 0; f < kFamilies.size(); ++f) {
     const FamilyFit* start = memory.frame == s.frame ? &memory.fits[f] : nullptr;
     for (std::size_t b = 0; b <= tested; ++b) {
-      const FitRange range{ends_[b] + 1, kSettings[f].length, kSettings[f].decay};
+      const FitRange range{ends_[b] + 1, tuning_.families[f].length, tuning_.families[f].decay};
       opinions_[b].fits[f] = fit_family(kFamilies[f], s, range, start, kRough);
       start = &opinions_[b].fits[f];
     }
@@ -170,11 +149,12 @@ void Portfolio::weigh() {
   }
   std::array<double, kMembers> errors{}, counts{};
   double weight = 1;
-  for (std::size_t b = 0; b < tests_; ++b, weight *= kForget) {
+  for (std::size_t b = 0; b < tests_; ++b, weight *= tuning_.forget) {
     const Opinion& o = opinions_[b + 1];
+    const Ahead then(ahead[b], o.k, tuning_.damp);
     for (std::size_t i = 0; i < kMembers; ++i) {
       if (member(i).kind == Member::Kind::family && b >= kFamilyTests) continue;
-      errors[i] += weight * std::abs(o.levels[i] + o.change(i, scaled_, ahead[b]) - truth[b]);
+      errors[i] += weight * std::abs(o.levels[i] + o.change(i, scaled_, then) - truth[b]);
       counts[i] += weight;
     }
   }
@@ -183,7 +163,7 @@ void Portfolio::weigh() {
   trim(counts[0]);
   double seen = 0;
   weight = 1;
-  for (std::size_t b = 0; b < tests_; ++b, weight *= kForget) {
+  for (std::size_t b = 0; b < tests_; ++b, weight *= tuning_.forget) {
     error_ += weight * std::abs(foretold(opinions_[b + 1], ahead[b]) - truth[b]);
     seen += weight;
   }
@@ -196,14 +176,15 @@ void Portfolio::trust(const std::array<double, kMembers>& errors, std::array<dou
   std::array<double, kMembers> sorted = errors;
   const double usual = std::max(median_of(sorted), 1e-12);
   const double noise = noise_of({scaled_.y.data(), scaled_.count});
-  const double forgiven = kForgiveness * std::min(usual, kNoise * noise) + kFloorShare * usual;
-  const double telling = std::pow(tested_horizon_ / kReach, kShort);
+  const double forgiven =
+      tuning_.forgiveness * std::min(usual, tuning_.noise * noise) + tuning_.floor_share * usual;
+  const double telling = std::pow(tested_horizon_ / kReach, tuning_.shortness);
   for (std::size_t i = 0; i < kMembers; ++i) {
     counts[i] *= telling;
     const double expected = (counts[i] * std::log((errors[i] + forgiven) / usual) +
-                             kPriorTests * std::log(prior(member(i)) + forgiven / usual)) /
-                            (counts[i] + kPriorTests);
-    weights_[i] = std::exp(-kSharpness * expected);
+                             tuning_.prior_tests * std::log(prior(member(i), tuning_) + forgiven / usual)) /
+                            (counts[i] + tuning_.prior_tests);
+    weights_[i] = std::exp(-tuning_.sharpness * expected);
     if (member(i).kind == Member::Kind::family && !opinions_[0].fits[member(i).which].usable) weights_[i] = 0;
   }
 }
@@ -213,13 +194,14 @@ void Portfolio::trim(double tests) {
   std::array<std::size_t, kMembers> order{};
   std::array<double, kMembers> says{};
   double total = 0;
+  const Ahead reach(kReach, opinions_[0].k, tuning_.damp);
   for (std::size_t i = 0; i < kMembers; ++i) {
     order[i] = i;
-    says[i] = opinions_[0].levels[i] + opinions_[0].change(i, scaled_, kReach);
+    says[i] = opinions_[0].levels[i] + opinions_[0].change(i, scaled_, reach);
     total += weights_[i];
   }
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return says[a] < says[b]; });
-  const double out = kTrim * tests / (tests + kTrimTests) * total;
+  const double out = tuning_.trim * tests / (tests + tuning_.trim_tests) * total;
   double below = 0, kept = 0;
   for (const std::size_t i : order) {
     const double from = std::max(below, out), to = std::min(below + weights_[i], total - out);
@@ -233,10 +215,11 @@ void Portfolio::trim(double tests) {
 // The blend as it would have been at an earlier origin with the weights of now.
 double Portfolio::foretold(const Opinion& from, double ahead) const {
   double sum = 0, weight = 0;
+  const Ahead then(ahead, from.k, tuning_.damp);
   for (std::size_t i = 0; i < kMembers; ++i) {
     const Member m = member(i);
     if (weights_[i] <= 0 || (m.kind == Member::Kind::family && !from.fits[m.which].usable)) continue;
-    sum += weights_[i] * (from.levels[i] + from.change(i, scaled_, ahead));
+    sum += weights_[i] * (from.levels[i] + from.change(i, scaled_, then));
     weight += weights_[i];
   }
   return weight > 0 ? sum / weight : from.medians[0];
@@ -251,8 +234,9 @@ double Portfolio::level() const {
 
 double Portfolio::change(double ahead) const {
   double sum = 0;
+  const Ahead then(ahead, opinions_[0].k, tuning_.damp);
   for (std::size_t i = 0; i < kMembers; ++i)
-    if (weights_[i] > 0) sum += weights_[i] * opinions_[0].change(i, scaled_, ahead);
+    if (weights_[i] > 0) sum += weights_[i] * opinions_[0].change(i, scaled_, then);
   return sum;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/quality/family_fit.hpp"
 #include "core/quality/trend_bank.hpp"
+#include "core/quality/tuning.hpp"
 
 namespace mlq {
 
@@ -26,6 +27,12 @@ class Portfolio {
       kMedians.size() + 3 * static_cast<std::size_t>(TrendBank::kMemories) + kFamilies.size();
   static Member member(std::size_t i);
 
+  /// A horizon from point number k on, with what it means to a trend: what its slope is multiplied with.
+  struct Ahead {
+    Ahead(double points, double k, double damp);
+    double points, straight, logarithmic;
+  };
+
   /// What the members say at one origin, in a frame.
   struct Opinion {
     double k = 1;  ///< number of the origin's point
@@ -35,8 +42,8 @@ class Portfolio {
 
     std::array<double, kMembers> levels{};  ///< where each member sees the curve at the origin
 
-    /// From the level, `ahead` >= 0 points on; never down to where no curve is expected to go.
-    double change(std::size_t i, const ScaledWindow& scaled, double ahead) const;
+    /// From the level on; never down to where no curve is expected to go.
+    double change(std::size_t i, const ScaledWindow& scaled, const Ahead& ahead) const;
     void set_levels(const Frame& frame);
   };
 
@@ -48,8 +55,8 @@ class Portfolio {
   };
 
   /// Forms the opinions at the newest point and at earlier origins, and weights the members.
-  /// `scaled` must outlive this. The window holds at least 5 points, `scaled` is usable.
-  Portfolio(const ScaledWindow& scaled, Memory& memory);
+  /// `scaled` and `tuning` must outlive this. The window holds at least 5 points, `scaled` is usable.
+  Portfolio(const ScaledWindow& scaled, Memory& memory, const Tuning& tuning);
 
   /// Where the blend stands now, and its change over a horizon, in the frame.
   double level() const;
@@ -74,6 +81,7 @@ class Portfolio {
   double foretold(const Opinion& from, double ahead) const;
 
   const ScaledWindow& scaled_;
+  const Tuning& tuning_;
   std::array<Opinion, kTests + 1> opinions_{};  // newest first
   std::array<std::size_t, kTests + 1> ends_{};  // index of each origin in the window
   std::size_t tests_ = 0, reach_ = 1;           // reach: back-test horizon in points of the window

@@ -9,11 +9,8 @@ namespace mlq {
 namespace {
 
 constexpr std::size_t kFewest = 5;
-constexpr double kReach = 4;      // lengths of the run so far: beyond, nothing more is foreseen
-constexpr double kErrors = 1.2;   // half of the 80 % interval, in mean absolute errors of the back-tests
-constexpr double kGrowth = 0.75;  // how the error grows with the horizon
-constexpr double kUntested =
-    0.5;  // half of the interval without a back-test, as a share of the predicted change
+constexpr double kReach = 4;        // lengths of the run so far: beyond, nothing more is foreseen
+constexpr double kMostGrowth = 10;  // of the error with the horizon
 constexpr double kUseless = 0.005;  // change worth a prediction, as a share of the run's range
 
 // A change is judged over a horizon that means something for the length of the run.
@@ -36,8 +33,18 @@ void nothing_to_foresee(Prediction& out, double spread) {
   }
 }
 
+// Half of the 80 % interval h points ahead. `quiet` is the part of the back-tests' error that noise explains.
+double spread_at(double h, const Portfolio& portfolio, double quiet, double error, const Tuning& tuning) {
+  const double times = h / portfolio.tested_horizon();
+  const double growth = std::pow(times, times < 1 ? tuning.growth : tuning.growth_beyond);
+  const double calm = times > 1 ? std::pow(times, tuning.calm_growth) : 1;
+  const double few = 1 + tuning.few / static_cast<double>(portfolio.tests() + 1);
+  return few * tuning.errors *
+         (quiet * std::min(calm, kMostGrowth) + (error - quiet) * std::min(growth, kMostGrowth));
+}
+
 void foresee(const Window& window, const ScaledWindow& scaled, const Portfolio& portfolio, double noise,
-             Prediction& out) {
+             const Tuning& tuning, Prediction& out) {
   const double unit = scaled.frame.scale;
   const double furthest = kReach * window.age;
   const double error = unit * portfolio.error(), quiet = std::min(error, 0.5 * noise);
@@ -48,15 +55,14 @@ void foresee(const Window& window, const ScaledWindow& scaled, const Portfolio& 
     if (i == 0 || HorizonTable::horizon(i - 1) < furthest)
       change = unit * portfolio.change(std::min(h, furthest));
     out.change[i] = change;
-    const double growth = std::pow(h / portfolio.tested_horizon(), kGrowth);
-    out.spread[i] = portfolio.tests() > 0 ? kErrors * (quiet + (error - quiet) * std::min(growth, 10.0))
-                                          : 1.28 * noise + kUntested * std::abs(change);
+    out.spread[i] = portfolio.tests() > 0 ? spread_at(h, portfolio, quiet, error, tuning)
+                                          : 1.28 * noise + tuning.untested * std::abs(change);
   }
 }
 
 }  // namespace
 
-Prediction predict(const Window& window, Portfolio::Memory& memory) {
+Prediction predict(const Window& window, Portfolio::Memory& memory, const Tuning& tuning) {
   Prediction out;
   if (window.count == 0) return out;
   const auto ys = window.ys();
@@ -71,9 +77,9 @@ Prediction predict(const Window& window, Portfolio::Memory& memory) {
     out.model = window.range > 0 ? "no change" : "constant";
     return out;
   }
-  const Portfolio portfolio(scaled, memory);
+  const Portfolio portfolio(scaled, memory, tuning);
   memory.spacing = window.spacing;
-  foresee(window, scaled, portfolio, noise, out);
+  foresee(window, scaled, portfolio, noise, tuning, out);
   out.model = portfolio.strongest();
   out.verdict = verdict_of(window, out, noise);
   return out;

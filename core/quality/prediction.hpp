@@ -21,6 +21,6 @@ struct Prediction {
 };
 
 /// Bounded time; whatever the window holds, nothing that is not finite comes out.
-Prediction predict(const Window& window, Portfolio::Memory& memory);
+Prediction predict(const Window& window, Portfolio::Memory& memory, const Tuning& tuning);
 
 }  // namespace mlq

@@ -10,6 +10,8 @@ namespace {
 constexpr double kLeastSpacing = 1e-12;
 constexpr std::size_t kGaps = 33;  // spacing is the median of that many newest gaps
 constexpr std::size_t kNoise = 64;
+constexpr std::size_t kSide = 8;   // points looked at on each side of a jump,
+constexpr std::size_t kStays = 3;  // and at least that many
 
 double usual_spacing(const History& history) {
   std::array<double, kGaps> gaps{};
@@ -21,7 +23,39 @@ double usual_spacing(const History& history) {
   return spacing > kLeastSpacing && std::isfinite(spacing) ? spacing : 1;
 }
 
+// Whether more than half of the steps between the values are shorter than this.
+bool mostly_shorter(std::span<const double> values, double step) {
+  std::size_t shorter = 0;
+  for (std::size_t i = 1; i < values.size(); ++i) shorter += std::abs(values[i] - values[i - 1]) < step;
+  return 2 * shorter > values.size() - 1;
+}
+
+bool apart(std::span<const double> before, std::span<const double> after) {
+  const auto [low_before, high_before] = std::minmax_element(before.begin(), before.end());
+  const auto [low_after, high_after] = std::minmax_element(after.begin(), after.end());
+  return *high_after < *low_before || *low_after > *high_before;
+}
+
 }  // namespace
+
+std::size_t segment_start(std::span<const double> values, double jump) {
+  const std::size_t n = values.size();
+  for (std::size_t i = n < kStays ? 0 : n - kStays; i >= kStays; --i) {
+    const double usual = std::abs(values[i] - values[i - 1]) / jump;
+    const auto before = values.subspan(i - std::min(i, kSide), std::min(i, kSide));
+    const auto after = values.subspan(i, std::min(n - i, kSide));
+    if (mostly_shorter(before, usual) && mostly_shorter(after, usual) && apart(before, after)) return i;
+  }
+  return 0;
+}
+
+void restart(Window& window, std::size_t first) {
+  if (first == 0 || first >= window.count) return;
+  window.count -= first;
+  const auto from = static_cast<std::ptrdiff_t>(first), count = static_cast<std::ptrdiff_t>(window.count);
+  std::copy_n(window.x.begin() + from, count, window.x.begin());
+  std::copy_n(window.y.begin() + from, count, window.y.begin());
+}
 
 double median_of(std::span<double> values) {
   if (values.empty()) return 0;

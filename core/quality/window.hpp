@@ -29,6 +29,14 @@ struct Window {
 /// Takes the newest finite points of the history.
 Window newest(const History& history);
 
+/// Where the newest segment of a curve begins: the last index at which the level jumps, by more than `jump`
+/// times the median step on both sides, to where none of the points before was and all of the three or more
+/// after stay. A lower learning rate, a resumed or appended run; 0 when there is none.
+std::size_t segment_start(std::span<const double> values, double jump);
+
+/// Leaves only the points from `first` on.
+void restart(Window& window, std::size_t first);
+
 /// Median of the values; 0 for none. Reorders them.
 double median_of(std::span<double> values);
 

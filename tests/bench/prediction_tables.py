@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judges `mlq fit` on folders of `step,loss` CSV curves and writes the tables of doc/prediction.md.
     prediction_tables.py [--mlq PATH] [--write] [FOLDER...]
-Without folders those of tests/data. --write puts the tables between the marks in doc/prediction.md, otherwise they are printed.
+    prediction_tables.py --collection FOLDER [--traces FOLDER] [--bin FOLDER] [--write]
+Without folders those of tests/data. Needs scipy (staircase_bound.py). --write puts the tables between the marks in doc/prediction.md, otherwise they are printed.
 For up to 8 origins a curve, from the 21st point on, the loss 10 points later is predicted and compared with a running median of
-5 points there; a curve's scale is the range of its losses up to the origin."""
+5 points there; a curve's scale is the range of its losses up to the origin.
+--collection: the tables that need a larger collection of such curves than lies in tests/data, by stress_prediction and
+tune_prediction, which are looked for in --bin. Curves are halved by where they were published (index.tsv, column repo)."""
 import argparse, csv, json, math, os, statistics, subprocess, sys, tempfile
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
@@ -65,28 +68,47 @@ def table(mlq, folders):
 def put(text, mark, content):
     begin, end = '<!-- %s -->\n' % mark, '\n<!-- end of %s -->' % mark
     head, rest = text.split(begin, 1)
-    return head + begin + content + end + rest.split(end, 1)[1]
+    return head + begin + content + end + ('\n' + rest).split(end, 1)[1]
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def of_collection(given):
+    stress = run(os.path.join(given.bin, 'stress_prediction'), given.collection, given.traces)
+    changes, horizons, _, trace_horizons = stress.split('\n\n')
+    return {'changes': changes, 'horizons': horizons, 'trace horizons': trace_horizons,
+            'halves': run(os.path.join(given.bin, 'tune_prediction'), given.collection)}
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--mlq', default='./mlq')
     options.add_argument('--write', action='store_true')
+    options.add_argument('--collection', metavar='FOLDER')
+    options.add_argument('--traces', metavar='FOLDER', default=os.path.join(TOP, 'tests', 'data', 'slaq-traces'))
+    options.add_argument('--bin', metavar='FOLDER', default='.')
     options.add_argument('folders', nargs='*')
     given = options.parse_args()
-    data = os.path.join(TOP, 'tests', 'data')
-    folders = given.folders or [os.path.join(data, 'loss-curves'), os.path.join(data, 'slaq-traces')]
-    curves = table(given.mlq, folders)
-    protocol = subprocess.run([sys.executable, os.path.join(TOP, 'tests', 'unit', 'slaq_protocol.py'), '--mlq', given.mlq, '--markdown'],
-                              capture_output=True, text=True).stdout.strip()
+    if given.collection:
+        tables = of_collection(given)
+    else:
+        data = os.path.join(TOP, 'tests', 'data')
+        protocol = [sys.executable, os.path.join(TOP, 'tests', 'unit', 'slaq_protocol.py'), '--mlq', given.mlq, '--markdown']
+        tables = {'curves': table(given.mlq, given.folders or [os.path.join(data, name) for name in ('loss-curves', 'slaq-traces')]),
+                  'protocol': subprocess.run(protocol, capture_output=True, text=True).stdout.strip(),  # its status: a bound is passed
+                  'stairs': run(sys.executable, os.path.join(TOP, 'tests', 'bench', 'staircase_bound.py'))}
     if not given.write:
-        print(curves + '\n\n' + protocol)
+        print('\n\n'.join(tables.values()))
         return
     page = os.path.join(TOP, 'doc', 'prediction.md')
     with open(page) as file:
         text = file.read()
+    for mark, content in tables.items():
+        text = put(text, mark, content)
     with open(page, 'w') as file:
-        file.write(put(put(text, 'curves', curves), 'protocol', protocol))
+        file.write(text)
 
 
 main()

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <array>
 #include <cmath>
 
 #include "core/quality/family_fit.hpp"
-#include "core/quality/least_squares.hpp"
 #include "core/quality/models.hpp"
+#include "core/quality/separable_fit.hpp"
 #include "core/quality/window.hpp"
 #include "tests/unit/quality_suites.hpp"
 
@@ -42,27 +43,119 @@ Fitted fitted(Family family, const Window& window, double decay = 1) {
   return out;
 }
 
-template <class Model>
-void check_jacobian(const typename Model::Vector& p, double x) {
-  const Model model;
-  typename Model::Vector jacobian, unused;
-  model(x, p, jacobian);
-  for (int i = 0; i < Model::kParameters; ++i) {
-    typename Model::Vector up = p, down = p;
-    const double e = 1e-6 * std::max(std::abs(p[i]), 1.0);
-    up[i] += e;
-    down[i] -= e;
-    const double numeric = (model(x, up, unused) - model(x, down, unused)) / (2 * e);
-    ck_assert_double_eq_tol(jacobian[i], numeric, 1e-5 * std::max(1.0, std::abs(numeric)));
+constexpr std::size_t kPoints = 12;
+using Values = std::array<double, kPoints>;
+
+constexpr std::array kXs{0.3, 0.35, 0.4, 0.47, 0.5, 0.58, 0.65, 0.7, 0.8, 0.85, 0.95, 1.0};
+
+template <class Shape>
+void check_derivatives(const Shape& shape, const typename Shape::Vector& p) {
+  Values less_1, up_1, down_1;
+  std::array<Values, Shape::kParameters> slopes, unused;
+  const auto evaluate = [&](const typename Shape::Vector& at, Values& out, auto& by) {
+    std::array<std::span<double>, Shape::kParameters> spans;
+    for (std::size_t j = 0; j < spans.size(); ++j) spans[j] = by[j];
+    shape.evaluate(kXs, at, out, spans);
+  };
+  evaluate(p, less_1, slopes);
+  ck_assert_double_eq_tol(less_1.back(), 0, 1e-12);  // the reference
+  for (std::size_t j = 0; j < slopes.size(); ++j) {
+    typename Shape::Vector up = p, down = p;
+    up[static_cast<int>(j)] += 1e-6;
+    down[static_cast<int>(j)] -= 1e-6;
+    evaluate(up, up_1, unused);
+    evaluate(down, down_1, unused);
+    for (std::size_t i = 0; i < kPoints; ++i)
+      ck_assert_double_eq_tol(slopes[j][i], (up_1[i] - down_1[i]) / 2e-6,
+                              1e-6 * std::max(1.0, std::abs(slopes[j][i])));
   }
+}
+
+// The gradient of the projected cost against differences of the cost, with the floor free or at `lowest`.
+template <class Shape>
+void check_gradient(const Shape& shape, const typename Shape::Vector& p, double lowest) {
+  Values y, weight;
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    y[i] = 1 / (kXs[i] + 0.2) - 0.6 + 0.05 * std::sin(40 * kXs[i]);
+    weight[i] = std::pow(0.9, static_cast<double>(kPoints - i));
+  }
+  SeparableFit<Shape, kPoints> fit(shape, kXs, y, weight, lowest, 1);
+  const auto at = fit.at(p);
+  ck_assert(at.usable() && at.amplitude > 0 && at.floor >= lowest);
+  for (int j = 0; j < Shape::kParameters; ++j) {
+    typename Shape::Vector up = p, down = p;
+    up[j] += 1e-6;
+    down[j] -= 1e-6;
+    const double numeric = (fit.at(up).cost - fit.at(down).cost) / 4e-6;  // of cost / 2
+    ck_assert_double_eq_tol(at.gradient[j], numeric, 1e-6 + 1e-4 * std::abs(numeric));
+    ck_assert_double_gt(at.hessian(j, j), 0);
+  }
+}
+
+// Three unlike windows: noisy, falling in stairs, concave.
+double noisy(double k) {
+  return 1 / (0.01 * k * k + 0.03 * k + 0.5) + 0.05 * std::sin(17 * k);
+}
+double stairs(double k) {
+  return 3 - std::floor(k / 13) + 0.02 * std::cos(5 * k);
+}
+double concave(double k) {
+  return 1600 - k * k;
 }
 
 }  // namespace
 
-START_TEST(jacobians_match_differences) {
-  check_jacobian<Sublinear>({0.3, 0.7, 1.1, 0.2}, 0.6);
-  check_jacobian<Hyperbola>({0.7, 1.1, 0.2}, 0.6);
-  check_jacobian<Exponential>({0.4, 2.5, 0.1}, 0.6);
+START_TEST(derivatives_match_differences) {
+  check_derivatives(SublinearShape{}, {0.8, 0.3});
+  check_derivatives(HyperbolaShape{}, HyperbolaShape::Vector(0.7));
+  check_derivatives(ExponentialShape{}, ExponentialShape::Vector(1.2));
+  for (const double lowest : {-3.0, 0.2}) {  // the second is where the floor would go below
+    check_gradient(SublinearShape{}, {0.8, 0.3}, lowest);
+    check_gradient(HyperbolaShape{}, HyperbolaShape::Vector(0.7), lowest);
+    check_gradient(ExponentialShape{}, ExponentialShape::Vector(1.2), lowest);
+  }
+}
+END_TEST
+
+START_TEST(even_steps_change_no_exponential) {
+  Values xs, even, uneven, by_even, by_uneven;
+  for (std::size_t i = 0; i < kPoints; ++i) xs[i] = 0.3 + 0.05 * static_cast<double>(i);
+  for (const double log_rate : {-2.0, 1.0, 3.5, 6.0, 8.0}) {
+    const ExponentialShape::Vector p(log_rate);
+    ExponentialShape{true}.evaluate(xs, p, even, {std::span<double>(by_even)});
+    ExponentialShape{false}.evaluate(xs, p, uneven, {std::span<double>(by_uneven)});
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      ck_assert_double_eq_tol(even[i], uneven[i], 1e-9 * (1 + std::abs(uneven[i])));
+      ck_assert_double_eq_tol(by_even[i], by_uneven[i], 1e-9 * (1 + std::abs(by_uneven[i])));
+    }
+  }
+}
+END_TEST
+
+// No point of a fine grid over all shapes, each with its best floor and amplitude, is better than the fit.
+START_TEST(no_other_curve_fits_better) {
+  for (const auto curve : {noisy, stairs, concave}) {
+    const ScaledWindow scaled = scale(window_of(40, curve));
+    const FitRange range{40, 40, 0.9};
+    const FitProblem problem = problem_of(Family::sublinear, scaled, range);
+    SeparableFit<SublinearShape, Window::kCapacity> rational({}, problem.x, problem.y, problem.weight(),
+                                                             problem.lowest, problem.highest);
+    SeparableFit<ExponentialShape, Window::kCapacity> exponential({}, problem.x, problem.y, problem.weight(),
+                                                                  problem.lowest, problem.highest);
+    double least_sublinear = HUGE_VAL, least_hyperbola = HUGE_VAL, least_exponential = HUGE_VAL;
+    for (int i = 0; i <= 200; ++i) {
+      const double u = 1 / (1 + std::pow(10.0, 0.04 * i - 5));
+      least_hyperbola = std::min(least_hyperbola, rational.at({u, 0}).cost);
+      for (int j = 0; j <= 20; ++j)
+        least_sublinear = std::min(least_sublinear, rational.at({u, 0.05 * j}).cost);
+      const ExponentialShape::Vector rate(0.05 * i - 4);
+      least_exponential = std::min(least_exponential, exponential.at(rate).cost);
+    }
+    const auto cost = [&](Family family) { return fit_family(family, scaled, range, nullptr, kExact).cost; };
+    ck_assert_double_le(cost(Family::sublinear), 1.001 * least_sublinear + 1e-12);
+    ck_assert_double_le(cost(Family::hyperbola), 1.001 * least_hyperbola + 1e-12);
+    ck_assert_double_le(cost(Family::exponential), 1.001 * least_exponential + 1e-12);
+  }
 }
 END_TEST
 
@@ -152,7 +245,9 @@ END_TEST
 
 TCase* quality_fit_case() {
   TCase* c = tcase_create("fit");
-  tcase_add_test(c, jacobians_match_differences);
+  tcase_add_test(c, derivatives_match_differences);
+  tcase_add_test(c, even_steps_change_no_exponential);
+  tcase_add_test(c, no_other_curve_fits_better);
   tcase_add_test(c, an_exponential_is_recovered);
   tcase_add_test(c, a_sublinear_curve_is_recovered);
   tcase_add_test(c, a_hyperbola_and_a_power_law_are_recovered);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <cmath>
+#include <vector>
 
 #include "core/quality/history.hpp"
 #include "core/quality/window.hpp"
@@ -100,6 +101,68 @@ START_TEST(noise_is_seen_through_trend_and_spikes) {
 }
 END_TEST
 
+namespace {
+
+std::size_t start_of(int n, double (*curve)(int)) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) values.push_back(curve(i));
+  return mlq::segment_start(values, 7);
+}
+
+double wobble(int i) {
+  return 0.01 * std::sin(2.3 * i);
+}
+
+}  // namespace
+
+START_TEST(segments_begin_where_the_level_jumps) {
+  ck_assert_uint_eq(start_of(60, [](int i) { return i < 40 ? 1 - 0.001 * i + wobble(i) : 0.5 + wobble(i); }),
+                    40);  // a drop
+  ck_assert_uint_eq(start_of(60, [](int i) { return i < 40 ? 1 + wobble(i) : 9 + wobble(i); }),
+                    40);  // an appended run
+  ck_assert_uint_eq(start_of(60, [](int i) { return (i < 20   ? 3
+                                                     : i < 45 ? 2
+                                                              : 1) +
+                                                    wobble(i); }),
+                    45);  // the last of two
+  ck_assert_uint_eq(start_of(43, [](int i) { return (i < 40 ? 2 : 1) + wobble(i); }),
+                    40);  // as soon as three points stay
+  ck_assert_uint_eq(start_of(42, [](int i) { return (i < 40 ? 2 : 1) + wobble(i); }), 0);
+}
+END_TEST
+
+START_TEST(no_segment_begins_at_a_spike_or_on_a_smooth_curve) {
+  ck_assert_uint_eq(start_of(60, [](int i) { return 1 + wobble(i) + (i == 40 ? 50 : 0); }), 0);
+  ck_assert_uint_eq(start_of(60, [](int i) { return 1 + wobble(i) + (i == 40 || i == 41 ? 50 : 0); }), 0);
+  ck_assert_uint_eq(start_of(60, [](int i) { return std::exp(-0.3 * i); }), 0);
+  ck_assert_uint_eq(start_of(60, [](int i) { return 1.0 / (1 + i); }), 0);
+  ck_assert_uint_eq(start_of(60, wobble), 0);
+  ck_assert_uint_eq(start_of(60, [](int) { return 1.0; }), 0);
+  ck_assert_uint_eq(start_of(0, wobble), 0);
+  ck_assert_uint_eq(start_of(5, [](int i) { return i < 2 ? 1.0 : 0.0; }), 0);
+}
+END_TEST
+
+START_TEST(a_restarted_window_keeps_the_newest_points) {
+  mlq::Window window;
+  window.count = 5;
+  window.age = 30;
+  for (std::size_t i = 0; i < 5; ++i) {
+    window.x[i] = static_cast<double>(i) - 4;
+    window.y[i] = static_cast<double>(10 * i);
+  }
+  mlq::restart(window, 2);
+  ck_assert_uint_eq(window.count, 3);
+  ck_assert_double_eq(window.y[0], 20);
+  ck_assert_double_eq(window.x[0], -2);
+  ck_assert_double_eq(window.x[2], 0);
+  ck_assert_double_eq(window.age, 30);
+  mlq::restart(window, 3);  // never to nothing
+  ck_assert_uint_eq(window.count, 3);
+}
+END_TEST
+
 TCase* quality_history_case() {
   TCase* c = tcase_create("history");
   tcase_add_test(c, a_resumed_run_replaces_the_tail);
@@ -108,5 +171,8 @@ TCase* quality_history_case() {
   tcase_add_test(c, old_points_are_thinned_never_the_first_or_the_newest);
   tcase_add_test(c, a_window_counts_in_points_and_skips_missing_costs);
   tcase_add_test(c, noise_is_seen_through_trend_and_spikes);
+  tcase_add_test(c, segments_begin_where_the_level_jumps);
+  tcase_add_test(c, no_segment_begins_at_a_spike_or_on_a_smooth_curve);
+  tcase_add_test(c, a_restarted_window_keeps_the_newest_points);
   return c;
 }
