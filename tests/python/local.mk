@@ -7,3 +7,6 @@ EXTRA_DIST += tests/python/run.sh tests/python/collector.py tests/python/test_ml
 	tests/python/test_cli.py tests/python/test_demo.py \
 	tests/python/test_balance.py tests/python/test_balance_replay.py tests/python/balance_ranks.py \
 	tests/python/test_examples_mpi.py examples/mpi/balance_numpy.py examples/c/balance_mpi.c
+TESTS += tests/python/test_run.py tests/python/test_resize.py
+EXTRA_DIST += tests/python/test_run.py tests/python/test_resize.py tests/python/agent_site.py \
+	tests/python/fake_slurm.py tests/python/elastic_training.py

@@ -158,6 +158,18 @@ class Examples(unittest.TestCase):
         printed = [(float(line.split()[1]), line.split()[3]) for line in plain.splitlines()]
         self.assertEqual([(i, f"{l:.6f}") for i, l in self.collector.losses()], printed)
 
+    @unittest.skipUnless(HAVE_TORCH and (BUILD / "mlq").exists(), "needs PyTorch, scikit-learn and mlq")
+    def test_elastic_example_learns_as_the_one_of_a_fixed_size(self):
+        losses = []
+        for name in ("ddp_after.py", "ddp_elastic.py"):
+            text = output(BUILD / "mlq", "run", "--ranks", "2", "--address", "127.0.0.1", "--", sys.executable,
+                          EXAMPLES / "pytorch" / name, env={**self.reporting, "OMP_NUM_THREADS": "1"})
+            losses.append([float(line.split()[-1]) for line in text.splitlines()])
+        self.assertEqual([len(found) for found in losses], [20, 20])
+        for found in losses:  # of rank 0's slice, whose size differs between two runs
+            self.assertLess(found[-1], found[0] - 0.5)
+        self.assertEqual([i for i, _ in self.collector.losses()], list(range(1, 161)))
+
     @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
     def test_c_example(self):
         library = pathlib.Path(os.environ["MLQ_LIBRARY"]).parent

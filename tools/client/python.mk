@@ -7,7 +7,9 @@ dist_mlqpy_DATA = \
 	tools/client/python/mlq/__init__.py \
 	tools/client/python/mlq/_job.py \
 	tools/client/python/mlq/_library.py \
+	tools/client/python/mlq/_torch_elastic.py \
 	tools/client/python/mlq/balance.py \
+	tools/client/python/mlq/elastic.py \
 	tools/client/python/mlq/keras.py \
 	tools/client/python/mlq/lightning.py \
 	tools/client/python/mlq/torch.py \

@@ -17,5 +17,6 @@ void add_watch(CLI::App& app, Context& context);
 void add_fit(CLI::App& app, Context& context);
 void add_simulate(CLI::App& app, Context& context);
 void add_balance(CLI::App& app, Context& context);
+void add_run(CLI::App& app, Context& context);
 
 }  // namespace mlq::cli

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+include tools/mlq/run/local.mk
 bin_PROGRAMS += mlq
 mlq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS)
 mlq_SOURCES = tools/mlq/main.cpp tools/mlq/commands.hpp
@@ -10,7 +11,7 @@ mlq_SOURCES += tools/mlq/cmd_status.cpp tools/mlq/cmd_explain.cpp tools/mlq/cmd_
 dist_man_MANS += doc/man/mlq.1 doc/man/mlq-status.1 doc/man/mlq-top.1 doc/man/mlq-explain.1 doc/man/mlq-watch.1
 dist_man_MANS += doc/man/mlq-simulate.1
 mlq_SOURCES += tools/mlq/cmd_simulate.cpp tools/mlq/simulate.hpp tools/mlq/simulate_load.cpp tools/mlq/simulate_show.cpp
-mlq_LDADD = libmlqcli.la libmlq.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
+mlq_LDADD = libmlqrun.la libmlqcli.la libmlq.la libmlqcore.la $(JANSSON_LIBS) $(CURL_LIBS)
 
 # What status, explain and top are made of; unit tests link it too.
 noinst_LTLIBRARIES += libmlqcli.la

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   mlq::cli::add_explain(app, context);
   mlq::cli::add_top(app, context);
   mlq::cli::add_watch(app, context);
+  mlq::cli::add_run(app, context);
   mlq::cli::add_balance(app, context);
   mlq::cli::add_fit(app, context);
   mlq::cli::add_simulate(app, context);

@@ -20,9 +20,10 @@ from typing import Any, Dict, Iterator, List, Optional, Sized, Tuple
 import torch
 import torch.distributed as dist
 
+from ._torch_elastic import Elastic, Part
 from .balance import FIELDS, Balancer
 
-__all__ = ["BalancedBatches"]
+__all__ = ["BalancedBatches", "Elastic", "Part"]
 
 
 @dataclasses.dataclass
@@ -72,6 +73,7 @@ class BalancedBatches:
         self._drawn = self._trained = 0  # iterations, over all epochs
         self._position = (0, 0)  # epoch and place in its order that are dealt next
         self._exchange: Optional[_Exchange] = None
+        self._counts_steps = False
 
     # --- dealing -------------------------------------------------------------
     def set_epoch(self, epoch: int) -> None:
@@ -96,7 +98,7 @@ class BalancedBatches:
             size, first = sizes[self.rank], cursor + sum(sizes[: self.rank])
             self._shares[self._drawn] = _Share(epoch, cursor, size, size / samples)
             cursor += samples
-            if self._exchange is None:
+            if self._exchange is None and not self._counts_steps:
                 self._shares.pop(self._trained - 1, None)
                 self._trained = self._drawn
             self._drawn += 1
@@ -168,10 +170,26 @@ class BalancedBatches:
         self._trained += 1
         return self._trained - 1
 
+    # --- for mlq.torch.Elastic -------------------------------------------------------
+    def count_steps(self) -> None:
+        """From now on stepped() is called after each iteration: state_dict() is then exact in a group of one rank too."""
+        self._counts_steps = True
+
+    def stepped(self) -> None:
+        """An iteration is done. Counted here only where no gradients are exchanged, which count otherwise."""
+        if self._exchange is None and self._counts_steps:
+            self._finished()
+
+    def settle(self) -> None:
+        """Waits for what the last iteration exchanged: before the process group is destroyed."""
+        if self._exchange is not None:
+            self._exchange.settle()
+
     # --- checkpoint -----------------------------------------------------------------
     def state_dict(self) -> Dict[str, Any]:
         """Where training stands between two iterations, whatever workers have drawn ahead (that much only after attach())."""
-        dealt = self._shares.get(self._trained) if self._exchange is not None else None
+        exact = self._exchange is not None or self._counts_steps
+        dealt = self._shares.get(self._trained) if exact else None
         epoch, cursor = (dealt.epoch, dealt.start) if dealt else self._position
         return {"version": 1, "seed": self.seed, "epoch": epoch, "cursor": cursor, "length": self.length}
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tools/mlq/run/follower.hpp"
+
+#include <algorithm>
+
+namespace mlq::run {
+namespace {
+
+constexpr Seconds kAnswer(5);
+constexpr double kPauseMax = 30;  ///< between two tries while mlqd does not answer
+constexpr double kSoon = 0.2;     ///< changes that come together go together
+
+}  // namespace
+
+Follower::Follower(Loop& loop, const std::string& url, const std::string& token, const std::string& cluster,
+                   std::int64_t job, FollowerHooks hooks)
+    : loop_(loop),
+      http_(loop, url, token),
+      path_("/v1/jobs/" + std::to_string(job) + "?points=0" + (cluster.empty() ? "" : "&cluster=" + cluster)),
+      hooks_(std::move(hooks)) {
+  poll_timer_ = loop_.after(Seconds(0), [this] { poll(); });
+  report_timer_ = loop_.after(Seconds(kSoon), [this] { send_report(); });
+}
+
+Follower::~Follower() {
+  loop_.cancel(poll_timer_);
+  loop_.cancel(report_timer_);
+}
+
+void Follower::poll() {
+  poll_timer_ = 0;
+  http_.ask(path_, "", kAnswer, [this](long status, const std::string& body) { answered(status, body); });
+}
+
+void Follower::answered(long status, const std::string& body) {
+  const auto news = status == 200 ? parse_job_news(body) : std::nullopt;
+  if (news) {
+    heard_ = Clock::now();
+    pause_ = kEvery;
+    hooks_.news(*news);
+  } else {
+    pause_ = std::min(2 * pause_, kPauseMax);
+    if (Clock::now() - heard_ > Seconds(kSilence)) {
+      heard_ = Clock::now();
+      hooks_.silent();
+    }
+  }
+  poll_timer_ = loop_.after(Seconds(pause_), [this] { poll(); });
+}
+
+void Follower::changed() {
+  if (soon_) return;
+  soon_ = true;
+  loop_.cancel(report_timer_);
+  report_timer_ = loop_.after(Seconds(kSoon), [this] { send_report(); });
+}
+
+void Follower::send_report() {
+  soon_ = false;
+  report_timer_ = loop_.after(Seconds(kReportEvery), [this] { send_report(); });
+  http_.ask("/v1/agent", hooks_.report(), kAnswer, [](long, const std::string&) {});
+}
+
+void Follower::last_report(Seconds limit, std::function<void()> done) {
+  loop_.cancel(poll_timer_);
+  loop_.cancel(report_timer_);
+  soon_ = true;
+  http_.ask("/v1/agent", hooks_.report(), limit,
+            [done = std::move(done)](long, const std::string&) { done(); });
+}
+
+}  // namespace mlq::run
