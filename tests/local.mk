@@ -19,6 +19,7 @@ include tests/unit/spank.mk
 include tests/unit/mlqd.mk
 include tests/unit/client.mk
 include tests/unit/cli.mk
+include tests/unit/run.mk
 endif
 
 include tests/python/local.mk

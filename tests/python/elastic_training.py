@@ -2,7 +2,7 @@
 """A small elastic training for the tests: logs what each rank trains, until `finish` exists or for a number of epochs.
 
 elastic_training.py FOLDER [EPOCHS]: log-GENERATION-RANK lines [epoch, rank, world, indices]; curve: lines [epoch, loss over
-all the data]; final.pt: parameters and how many epochs. PAUSE: seconds that an iteration takes besides.
+all the data]; final.pt: parameters and how many epochs. PAUSE: seconds that an iteration takes besides; PAUSE_ON=n3:0.1,…: other ones on some nodes.
 """
 
 import json
@@ -20,7 +20,8 @@ import mlq.torch
 SAMPLES, BATCH = 203, 20
 folder = pathlib.Path(sys.argv[1])
 epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-pause = float(os.environ.get("PAUSE", "0"))
+slow = dict(entry.split(":") for entry in os.environ.get("PAUSE_ON", "").split(",") if entry)
+pause = float(slow.get(os.environ.get("SLURMD_NODENAME", ""), os.environ.get("PAUSE", "0")))
 torch.set_num_threads(1)
 generator = torch.Generator().manual_seed(1)
 x = torch.randn(SAMPLES, 6, dtype=torch.float64, generator=generator)

@@ -8,7 +8,8 @@ namespace {
 
 constexpr Seconds kAnswer(5);
 constexpr double kPauseMax = 30;  ///< between two tries while mlqd does not answer
-constexpr double kSoon = 0.2;     ///< changes that come together go together
+constexpr double kUnknown = 2;
+constexpr double kSoon = 0.2;  ///< changes that come together go together
 
 }  // namespace
 
@@ -38,6 +39,9 @@ void Follower::answered(long status, const std::string& body) {
     heard_ = Clock::now();
     pause_ = kEvery;
     hooks_.news(*news);
+  } else if (status == 404) {  // it is there, and has not heard of the job yet
+    heard_ = Clock::now();
+    pause_ = kUnknown;
   } else {
     pause_ = std::min(2 * pause_, kPauseMax);
     if (Clock::now() - heard_ > Seconds(kSilence)) {
