@@ -5,6 +5,7 @@ libmlqcore_la_SOURCES += \
 	core/allocation/concave_hull.cpp core/allocation/concave_hull.hpp \
 	core/allocation/outlook.cpp core/allocation/outlook.hpp \
 	core/allocation/pending_size.cpp core/allocation/pending_size.hpp \
+	core/allocation/packing.cpp core/allocation/packing.hpp \
 	core/allocation/policies.cpp core/allocation/policies.hpp \
 	core/allocation/policy.cpp core/allocation/policy.hpp \
 	core/allocation/quality_policy.cpp \

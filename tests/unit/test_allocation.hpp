@@ -8,3 +8,4 @@ void add_allocator_tests(Suite* suite);
 void add_policy_tests(Suite* suite);
 void add_settle_tests(Suite* suite);
 void add_pending_size_tests(Suite* suite);
+TCase* packing_cases();
