@@ -50,6 +50,10 @@ std::string own_text(const CommentFields& fields, Detail detail) {
   }
   put(to, "core_s", fields.core_s);
   if (fields.core_s_before.value_or(0) > 0) put(to, "core_s_before", fields.core_s_before);
+  if (fields.companion_s.value_or(0) > 0) {
+    put(to, "comp_s", fields.companion_s);
+    put(to, "comp_end", fields.companion_end);
+  }
   put(to, "iter", fields.iter);
   if (detail != Detail::least) json_object_set_new(to, "verdict", json_string(fields.verdict.c_str()));
   if (detail == Detail::all && !fields.ranks.empty()) {
@@ -145,6 +149,8 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
   fields.gain_real = real(own, "gain_real");
   fields.core_s = real(own, "core_s");
   fields.core_s_before = real(own, "core_s_before");
+  fields.companion_s = real(own, "comp_s");
+  fields.companion_end = real(own, "comp_end");
   fields.iter = real(own, "iter");
   if (const char* verdict = json_string_value(json_object_get(own, "verdict"))) fields.verdict = verdict;
   const json_t* ranks = json_object_get(own, "ranks");

@@ -15,11 +15,14 @@ struct CommentFields {
   std::optional<double> loss;   ///< newest finite loss as reported
   std::optional<double> first;  ///< first loss
   std::optional<double> best;
-  std::optional<double> fraction;       ///< of the reachable reduction, in [0, 1]
-  std::optional<double> gain_pred;      ///< normalised gain predicted, summed over the horizons of the run
-  std::optional<double> gain_real;      ///< what came of it in the same horizons
-  std::optional<double> core_s;         ///< core-seconds used, earlier runs of a requeued job included
+  std::optional<double> fraction;   ///< of the reachable reduction, in [0, 1]
+  std::optional<double> gain_pred;  ///< normalised gain predicted, summed over the horizons of the run
+  std::optional<double> gain_real;  ///< what came of it in the same horizons
+  std::optional<double>
+      core_s;  ///< core-seconds used, earlier runs of a requeued job and companions included
   std::optional<double> core_s_before;  ///< those of earlier runs
+  std::optional<double> companion_s;    ///< of core_s: used by companions that ended
+  std::optional<double> companion_end;  ///< when the last of them ended, seconds since the epoch
   std::optional<double> iter;           ///< newest iteration
   std::string verdict;                  ///< of the last fit
   std::vector<std::uint32_t> ranks;     ///< ranks among the pending ML jobs, oldest first, at most max_ranks

@@ -23,16 +23,20 @@ struct NumberKey {
   std::uint32_t low, high, fallback;
 };
 
-constexpr std::array<NumberKey, 4> number_keys{{
+constexpr std::array<NumberKey, 6> number_keys{{
     {"mlq_interval", &mlq_config_t::interval_s, 1, 3600, 3},
     {"mlq_weight", &mlq_config_t::weight, 0, 1000000, 10000},
     {"mlq_horizon", &mlq_config_t::horizon_s, 1, 86400, 60},
     {"mlq_timeout", &mlq_config_t::timeout_ms, 10, 60000, 1000},
+    {"mlq_lead", &mlq_config_t::lead_s, 1, 3600, 30},
+    {"mlq_dwell", &mlq_config_t::dwell_s, 0, 86400, 60},
 }};
 
 constexpr const char* default_url = "unix:/run/mlqd/mlqd.sock";
 constexpr const char* all_keys =
-    "mlq_mode, mlq_interval, mlq_weight, mlq_horizon, mlq_timeout, mlq_url, mlq_key";
+    "mlq_mode, mlq_interval, mlq_weight, mlq_horizon, mlq_timeout, mlq_url, mlq_key, mlq_resize, mlq_lead, "
+    "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts";
+constexpr double default_tail = 0.1, most_tail = 100;
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -86,6 +90,10 @@ class Parser {
     if (same(key, "mlq_mode")) return take_mode(value);
     if (same(key, "mlq_url")) return take_url(value);
     if (same(key, "mlq_key")) return take_key(value);
+    if (same(key, "mlq_resize")) return take_resize(value);
+    if (same(key, "mlq_tail")) return take_tail(value);
+    if (same(key, "mlq_resize_partitions")) return take_names(key, value, out_.resize_partitions);
+    if (same(key, "mlq_resize_accounts")) return take_names(key, value, out_.resize_accounts);
     log_.line(MLQ_LOG_ERROR, "SchedulerParameters: unknown key %.*s, ignored; known are %s", width(key),
               key.data(), all_keys);
   }
@@ -124,6 +132,46 @@ class Parser {
     }
   }
 
+  void take_resize(std::string_view value) {
+    if (same(value, "off")) {
+      out_.resize = MLQ_RESIZING_OFF;
+    } else if (same(value, "companion")) {
+      out_.resize = MLQ_RESIZING_COMPANION;
+    } else if (same(value, "all")) {
+      out_.resize = MLQ_RESIZING_ALL;
+    } else {
+      out_.resize = MLQ_RESIZING_COMPANION;
+      log_.line(MLQ_LOG_ERROR,
+                "SchedulerParameters: mlq_resize=%.*s: off, companion or all is allowed, using companion",
+                width(value), value.data());
+    }
+  }
+
+  void take_tail(std::string_view value) {
+    double parsed = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
+    if (error == std::errc() && end == value.data() + value.size() && parsed >= 0 && parsed <= most_tail) {
+      out_.tail = parsed;
+      return;
+    }
+    out_.tail = default_tail;
+    log_.line(MLQ_LOG_ERROR,
+              "SchedulerParameters: mlq_tail=%.*s: a number from 0 to %.0f is allowed, using %g",
+              width(value), value.data(), most_tail, default_tail);
+  }
+
+  /// Names between '+'. A list that can't be read allows nobody: a switch that fails must fail to off.
+  template <std::size_t size>
+  void take_names(std::string_view key, std::string_view value, char (&to)[size]) {
+    if (!value.empty() && value.size() < size && printable(value)) return copy(to, value);
+    copy(to, "+");
+    log_.line(
+        MLQ_LOG_ERROR,
+        "SchedulerParameters: %.*s=%.*s: names with + between them, at most %zu bytes, are allowed; none is "
+        "resized",
+        width(key), key.data(), width(value), value.data(), size - 1);
+  }
+
   void take_url(std::string_view value) {
     if (value.size() < sizeof out_.url && valid_url(value)) {
       copy(out_.url, value);
@@ -155,6 +203,8 @@ mlq_config_t defaults() {
   mlq_config_t config{};
   config.mode = MLQ_MODE_ACTIVE;
   for (const NumberKey& number : number_keys) config.*number.field = number.fallback;
+  config.resize = MLQ_RESIZING_COMPANION;
+  config.tail = default_tail;
   copy(config.url, default_url);
   return config;
 }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <functional>
 
+#include "slurm-plugin/engine/resize_message.hpp"
+
 namespace mlq::engine {
 namespace {
 
@@ -65,7 +67,7 @@ void put_curve(json_t* status, const Job& job) {
   if (job.expected.source != Source::curve) return;
   const Forecast forecast = curve->forecast(job.expected.ahead);
   put(status, "model", std::string(forecast.model));
-  put(status, "rate", job.speed().rate(job.seen().cores));
+  put(status, "rate", job.speed().rate(job.cores_held()));
   json_t* told = json_object();
   put(told, "iterations", job.expected.ahead);
   put(told, "now", forecast.now);
@@ -96,7 +98,7 @@ json_t* status_message(const Job& job, double now, double horizon_s) {
 std::string expectation(const Job& job, double horizon_s) {
   char text[256];
   const double gain = job.expected.gain, per_core = job.standing.gain_per_core;
-  const double cores = job.seen().cores;
+  const double cores = job.cores_held();
   switch (job.expected.source) {
     case Source::curve:
       std::snprintf(text, sizeof text,
@@ -139,7 +141,9 @@ std::string reason_of(const Job& job, double horizon_s) {
   return text;
 }
 
-Json job_message(const Job& job, double now, double horizon_s, bool ended_unknown) {
+Json job_message(const Job& job, std::span<Companion* const> companions, const CycleHeader& header,
+                 bool ended_unknown) {
+  const double now = header.time;
   Json message(json_object());
   json_t* to = message.get();
   const SlurmView& seen = job.seen();
@@ -159,7 +163,9 @@ Json job_message(const Job& job, double now, double horizon_s, bool ended_unknow
   if (seen.start > 0) put(to, "start", seen.start);
   if (job.ended() && seen.end > 0) put(to, "end", seen.end);
   put(to, "cores", seen.cores);
-  json_object_set_new(to, "status", status_message(job, now, horizon_s));
+  json_t* status = status_message(job, now, header.config->horizon_s);
+  put_size(status, job, companions, now, *header.config);
+  json_object_set_new(to, "status", status);
   return message;
 }
 
@@ -191,6 +197,12 @@ std::size_t print_of(const Job& job) {
   mix(job.standing.site_factor);
   mix(job.expected.gain);
   mix(job.drained_at);
+  mix(job.plan.units);
+  mix(job.plan.held);
+  mix(job.plan.since);
+  mix(job.plan.leave.size());
+  for (const UnitPiece& piece : job.plan.grants) mix(piece.units);
+  mix(job.companions.live + job.companions.ended);
   return print;
 }
 
@@ -208,12 +220,16 @@ std::string cycle_message(const CycleHeader& header, std::vector<Json> jobs,
   json_t* stats = json_object();
   put(stats, "pull_ms", header.pull_ms);
   put(stats, "decide_ms", header.decide_ms);
+  put(stats, "fit_ms", header.spent.fit);
+  put(stats, "allocate_ms", header.spent.allocate);
+  put(stats, "pack_ms", header.spent.pack);
   if (header.stats != nullptr) {
     put(stats, "read_hold_us", static_cast<std::int64_t>(header.stats->read_hold_us));
     put(stats, "write_hold_max_us", static_cast<std::int64_t>(header.stats->write_hold_max_us));
     put(stats, "write_hold_sum_us", static_cast<std::int64_t>(header.stats->write_hold_sum_us));
     put(stats, "write_holds", std::int64_t{header.stats->write_holds});
     put(stats, "applied", std::int64_t{header.stats->applied});
+    put(stats, "endings", std::int64_t{header.stats->endings});
   }
   json_object_set_new(to, "stats", stats);
   json_t* list = json_array();

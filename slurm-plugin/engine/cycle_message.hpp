@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/wire/wire.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/targets.hpp"
 
 namespace mlq::engine {
 
@@ -18,10 +20,12 @@ struct CycleHeader {
   const mlq_config_t* config = nullptr;
   const mlq_cycle_stats_t* stats = nullptr;  ///< may be null
   double pull_ms = 0, decide_ms = 0;
+  DecisionTime spent;  ///< parts of decide_ms
 };
 
-/// One job of the message; `ended_unknown` says that Slurm has no such job any more.
-wire::Json job_message(const Job& job, double now, double horizon_s, bool ended_unknown);
+/// One job of the message, with its companions; `ended_unknown` says that Slurm has no such job any more.
+wire::Json job_message(const Job& job, std::span<Companion* const> companions, const CycleHeader& header,
+                       bool ended_unknown);
 wire::Json orphan_message(std::uint32_t job_id, std::int64_t submit);
 
 /// Print of what of a job is worth telling again: equal prints need no new message.

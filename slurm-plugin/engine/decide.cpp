@@ -35,14 +35,19 @@ int Engine::decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count
   if (!began_) began_ = now;
   decisions_.clear();
   comments_.clear();
+  endings_ = {};
   see(now, jobs, count);
   drain(now);
+  const auto fitting = Clock::now();
   fit(now);
+  spent_ = DecisionTime();
+  spent_.fit = milliseconds_since(fitting);
   expect(now);
   rank(config_.mode == MLQ_MODE_OFF || !stale(now));
   for (std::size_t i = 0; i < seen_.size(); i++) {
     if (seen_[i].job != nullptr) decide_job(now, i, seen_[i]);
   }
+  resize(now);
   if (config_.mode == MLQ_MODE_DRY_RUN) say_dry_run();
   learn();
   forget_gone(now);
@@ -81,7 +86,12 @@ Job* Engine::entry_for(const mlq_job_snapshot_t& snapshot, double now) {
 
 void Engine::see(double now, const mlq_job_snapshot_t* jobs, std::size_t count) {
   seen_.clear();
-  for (auto& [id, job] : jobs_) job->in_snapshot = false;
+  companions_.start_snapshot();
+  for (auto& [id, job] : jobs_) {
+    job->in_snapshot = false;
+    job->companions.live = 0;
+    job->companions.live_cores = job->companions.live_core_s = 0;
+  }
   for (std::size_t i = 0; i < count; i++) {
     Job* job = entry_for(jobs[i], now);
     job->in_snapshot = true;
@@ -90,14 +100,22 @@ void Engine::see(double now, const mlq_job_snapshot_t* jobs, std::size_t count) 
       job->ended_seen = -1;
       job->told_end = false;
     }
-    seen_.push_back({&jobs[i], job->request().off ? nullptr : job});
+    const std::uint32_t parent = job->request().companion;
+    if (parent != 0) companions_.see(jobs[i], parent, now);
+    seen_.push_back({&jobs[i], job->request().off || parent != 0 ? nullptr : job});
   }
+  companions_.link(now, [this](std::uint32_t id) {
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() || !found->second->in_snapshot ? nullptr : found->second.get();
+  });
 }
 
 void Engine::drain(double now) {
   for (const Seen& seen : seen_) {
     if (seen.job == nullptr) continue;
     const SlurmView& view = seen.job->seen();
+    if (const auto agent = inbox_.take_agent(view.job_id, view.submit, view.restarts > 0))
+      seen.job->hear(*agent);
     const std::vector<LossPoint> points = inbox_.take(view.job_id, view.submit, view.restarts > 0);
     if (points.empty()) continue;
     seen.job->take(points);
@@ -149,9 +167,9 @@ void Engine::rank_state(mlq_job_state_t state, bool trusted) {
   for (const Seen& seen : seen_) {
     if (seen.job == nullptr || seen.job->seen().state != state) continue;
     Job& job = *seen.job;
-    job.standing.gain_per_core = job.expected.gain / job.seen().cores;
+    job.standing.gain_per_core = job.expected.gain / job.cores_held();
     if (!trusted || (state == MLQ_JOB_PENDING && !seen.snapshot->rankable)) continue;
-    inputs.push_back({job.seen().job_id, job.expected.gain, job.seen().cores});
+    inputs.push_back({job.seen().job_id, job.expected.gain, job.cores_held()});
     ranked.push_back(&job);
   }
   const std::vector<RankResult> results = rank_by_gain(inputs);
@@ -193,7 +211,8 @@ bool Engine::comment_due(const Job& job, double now) const {
       break;
   }
   if (!job.ever_ran()) return false;
-  const bool all_told = pulled_ && caught_up_ && last_pull_.value_or(-1) > job.ended_seen && !job.wants_fit();
+  const bool all_told = job.companions.live == 0 && pulled_ && caught_up_ &&
+                        last_pull_.value_or(-1) > job.ended_seen && !job.wants_fit();
   return all_told || now - job.ended_seen > final_wait_s;
 }
 
@@ -254,7 +273,8 @@ void Engine::forget_gone(double now) {
     } else if (job.gone_at < 0) {
       job.gone_at = now;
     }
-    const bool gone = !job.in_snapshot && (job.told_end || job.request().off || now - job.gone_at > keep_s);
+    const bool gone = !job.in_snapshot && (job.told_end || job.request().off ||
+                                           job.request().companion != 0 || now - job.gone_at > keep_s);
     at = gone ? jobs_.erase(at) : std::next(at);
   }
 }

@@ -9,13 +9,14 @@
 namespace mlq::engine {
 
 Engine::Engine(std::string cluster, const mlq_config_t& config, Log log)
-    : cluster_(std::move(cluster)), config_(config), log_(log), client_(cluster_, log) {
+    : cluster_(std::move(cluster)), config_(config), log_(log), client_(cluster_, log), targets_(config) {
   client_.configure(config_);
 }
 
 void Engine::configure(const mlq_config_t& config) {
   config_ = config;
   client_.configure(config_);
+  targets_.configure(config_);
 }
 
 }  // namespace mlq::engine
@@ -76,6 +77,25 @@ int mlq_engine_decide(mlq_engine_t* engine, double now, const mlq_job_snapshot_t
     *decision_count = engine->engine.decisions().size();
     return rc;
   });
+}
+
+void mlq_engine_see_cluster(mlq_engine_t* engine, const mlq_cluster_snapshot_t* cluster) {
+  engine->engine.see_cluster(cluster);
+}
+
+bool mlq_engine_wants_cluster(const mlq_engine_t* engine) {
+  return !engine->guard.passive() && engine->engine.wants_cluster();
+}
+
+bool mlq_engine_has_companions(const mlq_engine_t* engine) {
+  return engine->engine.has_companions();
+}
+
+size_t mlq_engine_endings(mlq_engine_t* engine, const mlq_ending_t** endings) {
+  *endings = nullptr;
+  if (engine->guard.passive()) return 0;
+  *endings = engine->engine.endings().data();
+  return engine->engine.endings().size();
 }
 
 int mlq_engine_push(mlq_engine_t* engine, double now, const mlq_cycle_stats_t* stats) {

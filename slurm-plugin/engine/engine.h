@@ -20,6 +20,7 @@ extern "C" {
 typedef struct mlq_engine mlq_engine_t;
 
 typedef enum { MLQ_MODE_OFF, MLQ_MODE_DRY_RUN, MLQ_MODE_ACTIVE } mlq_mode_t;
+typedef enum { MLQ_RESIZING_OFF, MLQ_RESIZING_COMPANION, MLQ_RESIZING_ALL } mlq_resize_mode_t;
 typedef enum { MLQ_LOG_ERROR, MLQ_LOG_INFO, MLQ_LOG_VERBOSE, MLQ_LOG_DEBUG } mlq_log_level_t;
 typedef void (*mlq_log_fn)(mlq_log_level_t level, const char *line);
 
@@ -32,6 +33,12 @@ typedef struct {
 	uint32_t weight;          /* mlq_weight, 0..1000000, default 10000 */
 	uint32_t horizon_s;       /* mlq_horizon, 1..86400, default 60 */
 	uint32_t timeout_ms;      /* mlq_timeout, 10..60000, default 1000 */
+	mlq_resize_mode_t resize; /* mlq_resize=off|companion|all, default companion */
+	uint32_t lead_s;          /* mlq_lead, 1..3600, default 30 */
+	uint32_t dwell_s;         /* mlq_dwell, 0..86400, default 60 */
+	double tail;              /* mlq_tail, 0..100, default 0.1 */
+	char resize_partitions[512]; /* mlq_resize_partitions=a+b, "" = all */
+	char resize_accounts[512];   /* mlq_resize_accounts=a+b, "" = all */
 	char url[256];            /* mlq_url=unix:/path|http://host:port|https://..., default unix:/run/mlqd/mlqd.sock */
 	char key_file[256];       /* mlq_key=/path, needed only with an http URL */
 } mlq_config_t;
@@ -64,7 +71,58 @@ typedef struct {
 	const char *end_state;      /* Slurm's name of the state, e.g. COMPLETED */
 	const char *request;        /* value of --ml-quality */
 	const char *admin_comment;
+	const char *features;       /* that its nodes must have; NULL or "": none */
+	uint32_t node;              /* index of its first node, MLQ_NO_NODE while it has none */
 } mlq_job_snapshot_t;
+
+#define MLQ_NO_NODE UINT32_MAX
+
+/* A node; its index is Slurm's. CPUs are what Slurm allocates. */
+typedef struct {
+	uint32_t cpus;
+	uint32_t idle;         /* that no job has; 0 when the node takes no work now */
+	uint32_t node_class;   /* index into classes */
+	uint64_t partitions;   /* bit p: it is in partitions[p] */
+} mlq_node_snapshot_t;
+
+/* Nodes of equal CPUs, features and generic resources. */
+typedef struct {
+	uint32_t cpus;
+	bool gres;             /* they have generic resources */
+	const char *features;  /* a,b,c; may be NULL */
+} mlq_class_snapshot_t;
+
+/* A pending job that waits for nothing but its turn and its resources. No companion is among them. */
+typedef struct {
+	uint32_t job_id;
+	uint32_t priority;
+	int64_t submit_time;
+	uint64_t partitions;   /* bit p: may run in partitions[p] */
+	uint32_t cpus;         /* at least */
+	uint32_t nodes;        /* at least */
+	uint32_t max_nodes;    /* 0 = any number */
+	uint32_t cpus_per_task; /* 0 = 1 */
+	uint32_t cpus_per_node; /* at least; 0 = any number */
+	bool whole_nodes;
+	bool gres;             /* asks for generic resources */
+	const char *features;
+	const unsigned char *nodes_allowed; /* one byte a node, NULL = all: those that it may run on */
+	const unsigned char *nodes_required; /* one byte a node, NULL = none: those that it must run on */
+} mlq_waiting_snapshot_t;
+
+#define MLQ_PARTITIONS_MAX 64
+#define MLQ_CLASSES_MAX 64
+
+typedef struct {
+	const mlq_node_snapshot_t *nodes;
+	size_t node_count;
+	const mlq_class_snapshot_t *classes;
+	size_t class_count;
+	const char *const *partitions; /* names */
+	size_t partition_count;
+	const mlq_waiting_snapshot_t *waiting; /* by falling priority */
+	size_t waiting_count;
+} mlq_cluster_snapshot_t;
 
 typedef struct {
 	size_t index;               /* of the job in the snapshot */
@@ -76,6 +134,20 @@ typedef struct {
 	const char *admin_comment;  /* NULL = leave as it is; valid until the next mlq_engine_decide() */
 } mlq_decision_t;
 
+typedef enum { MLQ_END_ORPHAN, MLQ_END_OVERSTAYED } mlq_ending_kind_t;
+
+/* A companion that must end. The caller looks again whether it still is what the engine took it for. */
+typedef struct {
+	mlq_ending_kind_t kind;
+	uint32_t job_id;
+	uint32_t restarts;
+	uint32_t user_id;
+	int64_t submit_time;
+	uint32_t parent_id;         /* whose companion it says it is */
+	bool kill;                  /* SIGKILL, else SIGTERM */
+	const char *reason;         /* valid until the next mlq_engine_decide() */
+} mlq_ending_t;
+
 /* How the last cycle held Slurm's locks, in microseconds; reported to mlqd. */
 typedef struct {
 	uint64_t read_hold_us;
@@ -83,6 +155,7 @@ typedef struct {
 	uint64_t write_hold_sum_us;
 	uint32_t write_holds;
 	uint32_t applied;
+	uint32_t endings;           /* companions that were ended */
 } mlq_cycle_stats_t;
 
 /* cluster: Slurm's ClusterName. NULL on failure (one log line). */
@@ -105,6 +178,21 @@ int mlq_engine_pull(mlq_engine_t *engine, double now);
  */
 int mlq_engine_decide(mlq_engine_t *engine, double now, const mlq_job_snapshot_t *jobs, size_t count,
 		      const mlq_decision_t **decisions, size_t *decision_count);
+
+/*
+ * Before mlq_engine_decide(): what the cluster has, NULL when that is not known. Without it no job is given a
+ * size. The memory is read by the next mlq_engine_decide() and not kept.
+ */
+void mlq_engine_see_cluster(mlq_engine_t *engine, const mlq_cluster_snapshot_t *cluster);
+
+/* After mlq_engine_decide(): whether a cluster snapshot is worth taking in the next cycle. */
+bool mlq_engine_wants_cluster(const mlq_engine_t *engine);
+
+/* After mlq_engine_decide(): whether companions are there, which must be looked after in any mode. */
+bool mlq_engine_has_companions(const mlq_engine_t *engine);
+
+/* Companions to end, found by the last mlq_engine_decide(); they belong to the engine as decisions do. */
+size_t mlq_engine_endings(mlq_engine_t *engine, const mlq_ending_t **endings);
 
 /* Tells mlqd what was seen and decided. 0 or -1 as for pull. */
 int mlq_engine_push(mlq_engine_t *engine, double now, const mlq_cycle_stats_t *stats);

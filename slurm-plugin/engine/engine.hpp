@@ -10,11 +10,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "slurm-plugin/engine/companions.hpp"
 #include "slurm-plugin/engine/cycle_message.hpp"
 #include "slurm-plugin/engine/families.hpp"
 #include "slurm-plugin/engine/inbox.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/targets.hpp"
 #include "slurm-plugin/engine/user_names.hpp"
 
 namespace mlq::engine {
@@ -31,6 +33,12 @@ class Engine {
   int push(double now, const mlq_cycle_stats_t* stats);
 
   const std::vector<mlq_decision_t>& decisions() const { return decisions_; }
+
+  /// For the next decide() alone.
+  void see_cluster(const mlq_cluster_snapshot_t* cluster) { cluster_seen_ = cluster; }
+  bool wants_cluster() const { return wants_cluster_; }
+  bool has_companions() const { return companions_.any(); }
+  std::span<const mlq_ending_t> endings() const { return endings_; }
 
  private:
   struct Seen {
@@ -50,6 +58,8 @@ class Engine {
   void rank(bool trusted);
   void rank_state(mlq_job_state_t state, bool trusted);
   void say_dry_run();
+  void resize(double now);
+  void say_sizes();
   void learn();
   bool holding(double now) const;
   bool stale(double now) const;
@@ -85,6 +95,13 @@ class Engine {
   std::optional<double> began_;      ///< time of the first decision
   std::optional<double> last_pull_;  ///< time of the last pull that came through
   double pull_ms_ = 0, decide_ms_ = 0;
+
+  Companions companions_;
+  Targets targets_;
+  const mlq_cluster_snapshot_t* cluster_seen_ = nullptr;
+  bool wants_cluster_ = false;
+  std::span<const mlq_ending_t> endings_;
+  DecisionTime spent_;
 };
 
 }  // namespace mlq::engine

@@ -27,6 +27,24 @@ std::vector<LossPoint> Inbox::take(std::uint32_t job_id, std::int64_t submit, bo
   return points;
 }
 
+void Inbox::put(const AgentReport& agent, double now) {
+  agents_[{agent.job_id, agent.submit}] = {now, agent};
+}
+
+std::optional<AgentReport> Inbox::take_agent(std::uint32_t job_id, std::int64_t submit, bool requeued) {
+  std::optional<AgentReport> newest;
+  for (auto at = agents_.lower_bound({job_id, 0}); at != agents_.end() && at->first.first == job_id;) {
+    const std::int64_t box_submit = at->first.second;
+    if (box_submit != 0 && box_submit != submit && !(requeued && box_submit < submit)) {
+      ++at;
+      continue;
+    }
+    if (!newest || at->second.agent.received >= newest->received) newest = std::move(at->second.agent);
+    at = agents_.erase(at);
+  }
+  return newest;
+}
+
 void Inbox::drop_old(double now) {
   for (auto at = boxes_.begin(); at != boxes_.end();) {
     if (now - at->second.since > keep_s || now < at->second.since) {
@@ -36,10 +54,13 @@ void Inbox::drop_old(double now) {
       ++at;
     }
   }
+  std::erase_if(agents_,
+                [now](const auto& box) { return now - box.second.since > keep_s || now < box.second.since; });
 }
 
 void Inbox::clear() {
   boxes_.clear();
+  agents_.clear();
   points_ = 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ class Inbox {
   /// What is there for the job: of its submit time, of earlier ones when it was requeued (a requeue sets a
   /// new submit time), and of the provisional entry (submit 0), in that order of age.
   std::vector<LossPoint> take(std::uint32_t job_id, std::int64_t submit, bool requeued);
+  /// The newest state of its agent, by the same rules as points.
+  void put(const AgentReport& agent, double now);
+  std::optional<AgentReport> take_agent(std::uint32_t job_id, std::int64_t submit, bool requeued);
   void drop_old(double now);
   void clear();
 
@@ -31,7 +35,12 @@ class Inbox {
     double since = 0;
     std::vector<LossPoint> points;
   };
+  struct AgentBox {
+    double since = 0;
+    AgentReport agent;
+  };
   std::map<JobKey, Box> boxes_;
+  std::map<JobKey, AgentBox> agents_;
   std::size_t points_ = 0;
 };
 

@@ -38,6 +38,7 @@ Job::Job(const mlq_job_snapshot_t& first, const std::string& user, double now) {
   restore_from(first.admin_comment);
   see(first, user, now);
   parse_request();
+  prospect_ = fresh_outlook(prospect_options());
 }
 
 void Job::restore_from(const char* admin_comment) {
@@ -47,7 +48,11 @@ void Job::restore_from(const char* admin_comment) {
   ranks_ = last->ranks;
   summarised_ = last->final && last->restarts == seen_.restarts;
   const bool same_run = last->restarts == seen_.restarts;
-  core_seconds_before_ = std::max(0.0, (same_run ? last->core_s_before : last->core_s).value_or(0));
+  companions.ended_core_s = std::max(0.0, last->companion_s.value_or(0));
+  companions.newest_end = companions.counted_until = last->companion_end.value_or(0);
+  const double earlier =
+      same_run ? last->core_s_before.value_or(0) : last->core_s.value_or(0) - companions.ended_core_s;
+  core_seconds_before_ = std::max(0.0, earlier);
   if (last->gain_pred && last->gain_real) meter_.restore(*last->gain_pred, *last->gain_real);
   restored_ = last;
 }
@@ -67,10 +72,12 @@ void Job::parse_request() {
 
 void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) {
   if (s.restarts > seen_.restarts && running_seen_ > 0) {
-    core_seconds_before_ = core_seconds(running_seen_);  // the run that was requeued
+    // the run that was requeued
+    core_seconds_before_ += base_core_seconds(running_seen_);
     running_seen_ = 0;
   }
   if (s.state == MLQ_JOB_RUNNING || s.state == MLQ_JOB_SUSPENDED) running_seen_ = now;
+  if (s.start_time != seen_.start) sizes_.clear();
   if (s.start_time != seen_.start || s.state == MLQ_JOB_SUSPENDED || s.state == MLQ_JOB_PENDING) {
     anchor_.reset();
     meter_.drop();
@@ -82,12 +89,14 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
   seen_.suspended = std::max<std::int64_t>(0, s.suspended_s);
   seen_.state = s.state;
   seen_.cores = std::max<double>(1, s.cores);
+  seen_.nodes = std::max<std::uint32_t>(1, s.nodes);
   assign(seen_.user, user.c_str());
   assign(seen_.account, s.account);
   assign(seen_.partition, s.partition);
   assign(seen_.name, s.name);
   assign(seen_.end_state, s.end_state);
   assign(seen_.request, s.request);
+  assign(seen_.features, s.features);
   assign(seen_.not_ranked, s.rankable ? "" : s.not_ranked);
 }
 
@@ -104,6 +113,8 @@ void Job::take(const std::vector<LossPoint>& points) {
   if (points.empty()) return;
   if (!curve_) open_curve();
   for (LossPoint point : points) {
+    // what its agent says it had then; a trainer knows the cores that its own node gave it at the start
+    if (const double held = sizes_.at(point.time); held > 0) point.cores = held;
     if (point.cores <= 0) point.cores = seen_.cores;
     if (!curve_->add(point)) continue;
     unfitted_ = true;
@@ -142,6 +153,41 @@ void Job::refit() {
   if (!unfitted_) return;
   curve_->refit();
   unfitted_ = false;
+  if (request_.resize == MLQ_RESIZE_COMPANION)
+    prospect_ = tracker_.update(*curve_, curve_->last_iteration(), prospect_options());
+}
+
+OutlookOptions Job::prospect_options() const {
+  OutlookOptions options;
+  options.iterations = static_cast<double>(request_.iterations);
+  if (request_.target_kind == MLQ_TARGET_FRACTION && request_.target > 0)
+    options.target_fraction = request_.target;
+  return options;
+}
+
+std::uint32_t Job::unit_cores() const {
+  switch (request_.unit) {
+    case MLQ_UNIT_CORE:
+    case MLQ_UNIT_CORES:
+      return request_.cores_per_unit;
+    case MLQ_UNIT_NODE:
+      return std::max(1U, static_cast<std::uint32_t>(seen_.cores) / seen_.nodes);
+    case MLQ_UNIT_GPU:
+      break;
+  }
+  return 0;
+}
+
+void Job::hear(const AgentReport& report) {
+  if (agent_ && report.received < agent_->received) return;
+  agent_ = report;
+  // a clock that runs ahead must not date a size behind the points that were had with it
+  const double since = std::min(report.time, report.received);
+  sizes_.note(since, static_cast<double>(report.units) * unit_cores());
+}
+
+const AgentReport* Job::agent() const {
+  return agent_ && agent_->received >= static_cast<double>(seen_.start) ? &*agent_ : nullptr;
 }
 
 /// target=N% asks for no more than that share: what lies beyond it is worth nothing.
@@ -156,7 +202,7 @@ Outlook Job::outlook(double horizon_s, const FamilyPrior* family) const {
   Outlook outlook;
   if (curve_ && speed_.known() && curve_->verdict() != Verdict::no_data) {
     outlook.source = Source::curve;
-    outlook.ahead = speed_.rate(seen_.cores) * horizon_s;
+    outlook.ahead = speed_.rate(cores_held()) * horizon_s;
     if (request_.iterations > 0) {
       const double left = static_cast<double>(request_.iterations) - curve_->last_iteration();
       outlook.ahead = std::clamp(outlook.ahead, 0.0, std::max(0.0, left));
@@ -165,7 +211,7 @@ Outlook Job::outlook(double horizon_s, const FamilyPrior* family) const {
   } else if (family != nullptr) {
     outlook.source = Source::family;
     outlook.family_runs = family->runs();
-    outlook.gain = family->gain(seen_.cores * horizon_s);
+    outlook.gain = family->gain(cores_held() * horizon_s);
   } else {
     outlook.gain = optimistic_gain(horizon_s);
   }
@@ -182,10 +228,14 @@ void Job::measure(const Outlook& outlook, double horizon_s, double now) {
 }
 
 double Job::core_seconds(double now) const {
-  if (seen_.start <= 0 || seen_.state == MLQ_JOB_PENDING) return core_seconds_before_;
+  return core_seconds_before_ + base_core_seconds(now) + companions.core_seconds();
+}
+
+double Job::base_core_seconds(double now) const {
+  if (seen_.start <= 0 || seen_.state == MLQ_JOB_PENDING) return 0;
   const double until = ended() && seen_.end > 0 ? std::min(now, static_cast<double>(seen_.end)) : now;
   const double held = until - static_cast<double>(seen_.start + seen_.suspended);
-  return core_seconds_before_ + seen_.cores * std::max(0.0, held);
+  return seen_.cores * std::max(0.0, held);
 }
 
 void Job::note_rank(std::uint32_t rank) {
@@ -209,6 +259,10 @@ CommentFields Job::comment(double now) const {
   fields.gain_real = meter_.realised();
   if (ever_ran()) fields.core_s = std::round(core_seconds(now) * 10) / 10;
   fields.core_s_before = core_seconds_before_;
+  if (companions.newest_end > 0) {
+    fields.companion_s = std::round(companions.ended_core_s * 10) / 10;
+    fields.companion_end = companions.newest_end;
+  }
   fields.ranks = ranks_;
   fields.restarts = seen_.restarts;
   fields.site = seen_.state == MLQ_JOB_PENDING ? standing.site_factor : 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/allocation/outlook.hpp"
 #include "core/quality/curve.hpp"
 #include "core/quality/family_prior.hpp"
 #include "core/request/quality_request.h"
@@ -14,6 +15,8 @@
 #include "slurm-plugin/engine/admin_comment.hpp"
 #include "slurm-plugin/engine/engine.h"
 #include "slurm-plugin/engine/gain_meter.hpp"
+#include "slurm-plugin/engine/resizing.hpp"
+#include "slurm-plugin/engine/size_history.hpp"
 
 namespace mlq::engine {
 
@@ -27,7 +30,9 @@ struct SlurmView {
   std::int64_t suspended = 0;  ///< seconds since the start
   mlq_job_state_t state = MLQ_JOB_PENDING;
   double cores = 1;
+  std::uint32_t nodes = 1;
   std::string user, account, partition, name, end_state, request;
+  std::string features;    ///< that its nodes must have
   std::string not_ranked;  ///< why not, though pending; empty when it is rankable
 };
 
@@ -67,8 +72,20 @@ class Job {
   /// Keeps the account of predicted and realised gain.
   void measure(const Outlook& outlook, double horizon_s, double now);
 
-  /// Core-seconds used until `now`, earlier runs of a requeued job included.
+  /// Core-seconds used until `now`, earlier runs of a requeued job and companions included.
   double core_seconds(double now) const;
+  double base_core_seconds(double now) const;  ///< of this run, without companions
+  double earlier_core_seconds() const { return core_seconds_before_; }
+
+  /// Takes what its agent said last.
+  void hear(const AgentReport& report);
+  /// Of this run; null when it was not heard.
+  const AgentReport* agent() const;
+
+  /// CPUs of a unit of its request; 0 when its units are not made of CPUs.
+  std::uint32_t unit_cores() const;
+  /// What is expected of it by who deals out cores; made when it was fitted last.
+  const mlq::Outlook& prospect() const { return prospect_; }
 
   void note_rank(std::uint32_t rank);
   CommentFields comment(double now) const;
@@ -82,12 +99,26 @@ class Job {
   const std::string& family() const { return family_; }
   const LossCurve* curve() const { return curve_ ? &*curve_ : nullptr; }
   const IterationTime& speed() const { return speed_; }
+  /// Its own and those of its companions that run.
+  double cores_held() const { return seen_.cores + companions.live_cores; }
   bool ended() const { return seen_.state == MLQ_JOB_ENDED; }
   bool ever_ran() const { return curve_ || core_seconds_before_ > 0 || seen_.start > 0; }
   /// Site factor that an earlier slurmctld or mode set, as AdminComment tells.
   std::uint32_t restored_site() const { return restored_ ? restored_->site : 0; }
 
+  /// What companions used. Those that ended are counted once, also over a restart of slurmctld.
+  struct CompanionUse {
+    unsigned live = 0, ended = 0;
+    double live_cores = 0, live_core_s = 0;
+    double ended_core_s = 0;
+    double newest_end = 0;     ///< of those that are counted
+    double counted_until = 0;  ///< what ended until then an earlier slurmctld counted
+    double core_seconds() const { return live_core_s + ended_core_s; }
+  };
+
   // Of the last cycle, kept by the engine.
+  CompanionUse companions;
+  Plan plan;
   Outlook expected;
   Standing standing;
   bool in_snapshot = true;
@@ -111,6 +142,7 @@ class Job {
   void parse_request();
   void open_curve();
   void observe_speed(const LossPoint& point);
+  OutlookOptions prospect_options() const;
   void note_progress(const LossPoint& point);
   double gain_of_curve(double ahead) const;
 
@@ -120,9 +152,13 @@ class Job {
   std::string family_;
   std::optional<LossCurve> curve_;
   IterationTime speed_;
+  std::optional<AgentReport> agent_;
+  SizeHistory sizes_;
+  OutlookTracker tracker_;
+  mlq::Outlook prospect_;
   GainMeter meter_;
   bool unfitted_ = false;
-  double core_seconds_before_ = 0;   ///< of earlier runs
+  double core_seconds_before_ = 0;   ///< of earlier runs, without companions
   double running_seen_ = 0;          ///< when the job was last seen running
   std::optional<LossPoint> anchor_;  ///< where the iterations now being timed began
   std::vector<Progress> progress_;

@@ -7,6 +7,8 @@ libmlqengine_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=hidden
 libmlqengine_la_LIBADD = libmlqcore.la libmlqtoken.la $(CURL_LIBS) $(JANSSON_LIBS)
 libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/admin_comment.cpp slurm-plugin/engine/admin_comment.hpp \
+	slurm-plugin/engine/capacity.cpp slurm-plugin/engine/capacity.hpp \
+	slurm-plugin/engine/companions.cpp slurm-plugin/engine/companions.hpp \
 	slurm-plugin/engine/config.cpp \
 	slurm-plugin/engine/cycle_message.cpp slurm-plugin/engine/cycle_message.hpp \
 	slurm-plugin/engine/decide.cpp \
@@ -20,6 +22,11 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/log.hpp \
 	slurm-plugin/engine/messages.cpp \
 	slurm-plugin/engine/mlqd_client.cpp slurm-plugin/engine/mlqd_client.hpp \
+	slurm-plugin/engine/offers.cpp \
 	slurm-plugin/engine/pull.cpp \
 	slurm-plugin/engine/push.cpp \
+	slurm-plugin/engine/resize.cpp \
+	slurm-plugin/engine/resize_message.cpp slurm-plugin/engine/resize_message.hpp \
+	slurm-plugin/engine/resizing.hpp slurm-plugin/engine/size_history.hpp \
+	slurm-plugin/engine/targets.cpp slurm-plugin/engine/targets.hpp \
 	slurm-plugin/engine/user_names.cpp slurm-plugin/engine/user_names.hpp

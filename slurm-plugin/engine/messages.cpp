@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Reads what mlqd answers. Every value is checked: mlqd may be another version, and its data come from users.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "core/request/quality_request.h"
 #include "core/wire/wire.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
 
@@ -57,6 +59,28 @@ bool parse_row(const json_t* row, ReportedPoint& out) {
          number(json_array_get(row, 6), 0, point.cores) && point.cores >= 0;
 }
 
+std::string text_of(const json_t* value, std::size_t most) {
+  if (!json_is_string(value)) return "";
+  return std::string(json_string_value(value), std::min(json_string_length(value), most));
+}
+
+/// As in GET /v1/points, agents.
+bool parse_agent(const json_t* value, AgentReport& out) {
+  std::int64_t job_id = 0, units = 0;
+  if (!whole(json_object_get(value, "job_id"), 1, std::numeric_limits<std::uint32_t>::max(), job_id) ||
+      !whole(json_object_get(value, "submit"), 0, std::numeric_limits<std::int64_t>::max(), out.submit) ||
+      !whole(json_object_get(value, "units"), 0, MLQ_UNITS_MAX, units))
+    return false;
+  out.job_id = static_cast<std::uint32_t>(job_id);
+  out.units = static_cast<std::uint32_t>(units);
+  out.phase = text_of(json_object_get(value, "phase"), name_max);
+  out.refused = text_of(json_object_get(value, "refused"), name_max);
+  return number(json_object_get(value, "time"), 0, out.time) &&
+         number(json_object_get(value, "received"), 0, out.received) &&
+         number(json_object_get(value, "move_s"), -1, out.move_s) &&
+         number(json_object_get(value, "refused_at"), 0, out.refused_at);
+}
+
 bool parse_family(const json_t* value, FamilyRecord& out) {
   const json_t* name = json_object_get(value, "name");
   const json_t* means = json_object_get(value, "core_seconds");
@@ -98,6 +122,15 @@ bool parse_points(const std::string& body, std::uint64_t after, PointsPage& out,
     ReportedPoint point;
     if (parse_row(row, point)) {
       out.points.push_back(point);
+    } else {
+      out.malformed++;
+    }
+  }
+  const json_t* agents = json_object_get(root.get(), "agents");  // an older mlqd knows of none
+  json_array_foreach(agents, i, row) {
+    AgentReport agent;
+    if (parse_agent(row, agent)) {
+      out.agents.push_back(std::move(agent));
     } else {
       out.malformed++;
     }

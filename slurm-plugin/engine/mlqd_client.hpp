@@ -12,6 +12,7 @@
 #include "core/quality/family_prior.hpp"
 #include "slurm-plugin/engine/http_client.hpp"
 #include "slurm-plugin/engine/log.hpp"
+#include "slurm-plugin/engine/resizing.hpp"
 
 namespace mlq::engine {
 
@@ -27,6 +28,7 @@ struct PointsPage {
   bool more = false;
   std::size_t malformed = 0;  ///< rows that were left out
   std::vector<ReportedPoint> points;
+  std::vector<AgentReport> agents;  ///< those that spoke
 };
 
 struct FamilyRecord {

@@ -47,6 +47,7 @@ bool Engine::take_page(const PointsPage& page, double now) {
     if (!from_start) return true;
   }
   for (const ReportedPoint& point : page.points) inbox_.put(point, now);
+  for (const AgentReport& agent : page.agents) inbox_.put(agent, now);
   after_ = page.next;
   if (!page.more) caught_up_ = true;
   return page.more;

@@ -17,7 +17,7 @@ std::vector<Job*> Engine::jobs_to_push(double now) {
   std::vector<Job*> jobs;
   for (auto& [id, entry] : jobs_) {
     Job& job = *entry;
-    if (job.request().off || job.seen().submit <= 0) continue;
+    if (job.request().off || job.request().companion != 0 || job.seen().submit <= 0) continue;
     const bool gone = !job.in_snapshot;
     if (gone
             ? job.told_end || now - job.gone_at < sure_gone_s
@@ -51,7 +51,8 @@ bool Engine::push_chunk(const CycleHeader& header, std::span<Job* const> jobs,
   const std::vector<FamilyRecord> families = families_.unsent();
   std::vector<wire::Json> messages = std::move(orphans);
   for (const Job* job : jobs) {
-    messages.push_back(job_message(*job, header.time, config_.horizon_s, !job->in_snapshot && !job->ended()));
+    messages.push_back(
+        job_message(*job, companions_.of(job->seen().job_id), header, !job->in_snapshot && !job->ended()));
   }
   if (!client_.cycle(cycle_message(header, std::move(messages), families), header.time)) return false;
   families_.mark_sent(families);
@@ -65,7 +66,7 @@ bool Engine::push_chunk(const CycleHeader& header, std::span<Job* const> jobs,
 
 int Engine::push(double now, const mlq_cycle_stats_t* stats) {
   if (!pulled_ || config_.mode == MLQ_MODE_OFF) return -1;
-  const CycleHeader header{cluster_, now, &config_, stats, pull_ms_, decide_ms_};
+  const CycleHeader header{cluster_, now, &config_, stats, pull_ms_, decide_ms_, spent_};
   const std::vector<Job*> jobs = jobs_to_push(now);
   std::vector<wire::Json> unknown = orphans(now);
   std::size_t done = 0;

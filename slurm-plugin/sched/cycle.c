@@ -15,7 +15,9 @@
 #include "slurm-plugin/engine/engine.h"
 #include "slurm-plugin/sched/apply.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/cluster.h"
 #include "slurm-plugin/sched/cycle.h"
+#include "slurm-plugin/sched/endings.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 
@@ -44,6 +46,7 @@ typedef struct {
 	int ended_s;
 	bool idle; /* off or passive: nothing until reconfigured */
 	mlq_snapshot_t snapshot;
+	mlq_cluster_t *capacity; /* made when it is first wanted */
 	uint64_t said_us;
 } ranker_t;
 
@@ -76,6 +79,19 @@ static const char *_mode_name(mlq_mode_t mode)
 		break;
 	}
 	return "active";
+}
+
+static const char *_resize_name(mlq_resize_mode_t mode)
+{
+	switch (mode) {
+	case MLQ_RESIZING_OFF:
+		return "off";
+	case MLQ_RESIZING_ALL:
+		return "all";
+	case MLQ_RESIZING_COMPANION:
+		break;
+	}
+	return "companion";
 }
 
 /* Ended jobs must still be in slurmctld's memory when their last text comes. */
@@ -114,11 +130,14 @@ static void _say_config(const ranker_t *ranker)
 {
 	const mlq_config_t *config = &ranker->config;
 
-	info("%s: version=%s slurm=%s mode=%s interval=%u "
-	     "weight=%u horizon=%u timeout_ms=%u url=%s",
+	info("%s: version=%s slurm=%s mode=%s interval=%u weight=%u "
+	     "horizon=%u timeout_ms=%u resize=%s lead=%u dwell=%u tail=%g "
+	     "url=%s",
 	     plugin_type, MLQ_VERSION, SLURM_VERSION_STRING,
 	     _mode_name(config->mode), config->interval_s, config->weight,
-	     config->horizon_s, config->timeout_ms, config->url);
+	     config->horizon_s, config->timeout_ms,
+	     _resize_name(config->resize), config->lead_s, config->dwell_s,
+	     config->tail, config->url);
 	if (!ranker->multifactor && (config->mode != MLQ_MODE_OFF))
 		error("%s: PriorityType is not "
 		      "priority/multifactor: site factors have no effect",
@@ -189,21 +208,49 @@ static void _say(ranker_t *ranker, size_t decisions,
 		ranker->said_us = now;
 }
 
+/* The cluster itself is looked at only while a job could be resized. */
+static void _choose_cluster(ranker_t *ranker)
+{
+	bool wanted = mlq_engine_wants_cluster(engine);
+
+	if (wanted && !ranker->capacity)
+		ranker->capacity = mlq_cluster_create();
+	ranker->snapshot.cluster = wanted ? ranker->capacity : NULL;
+}
+
+static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
+{
+	mlq_snapshot_t *snapshot = &ranker->snapshot;
+	const mlq_cluster_snapshot_t *cluster = NULL;
+	const mlq_decision_t *decisions = NULL;
+	const mlq_ending_t *endings = NULL;
+	size_t ending_count;
+
+	if (snapshot->cluster)
+		cluster = mlq_cluster_take(snapshot->cluster,
+					   &snapshot->hold_us);
+	stats->read_hold_us = snapshot->hold_us;
+	mlq_engine_see_cluster(engine, cluster);
+	if (mlq_engine_decide(engine, _now(), snapshot->jobs, snapshot->count,
+			      &decisions, count))
+		return;
+	mlq_apply(snapshot, decisions, *count, stats);
+	ending_count = mlq_engine_endings(engine, &endings);
+	mlq_end(endings, ending_count, stats);
+}
+
 static void _cycle(ranker_t *ranker)
 {
-	const mlq_decision_t *decisions = NULL;
 	mlq_cycle_stats_t stats = {0};
 	size_t count = 0;
 
 	mlq_engine_pull(engine, _now());
+	_choose_cluster(ranker);
 	if (mlq_snapshot_take(&ranker->snapshot, time(NULL), ranker->ended_s)) {
 		ranker->idle = ranker->snapshot.layout_bad;
 		return;
 	}
-	stats.read_hold_us = ranker->snapshot.hold_us;
-	if (!mlq_engine_decide(engine, _now(), ranker->snapshot.jobs,
-			       ranker->snapshot.count, &decisions, &count))
-		mlq_apply(&ranker->snapshot, decisions, count, &stats);
+	_decide(ranker, &stats, &count);
 	mlq_engine_push(engine, _now(), &stats);
 	_say(ranker, count, &stats);
 
@@ -211,7 +258,9 @@ static void _cycle(ranker_t *ranker)
 		mlq_apply_nothing(&ranker->snapshot, &stats);
 		ranker->idle = true;
 	} else if (ranker->config.mode == MLQ_MODE_OFF) {
-		ranker->idle = true; /* what had been set is taken back now */
+		/* what had been set is taken back now; companions of earlier
+		 * are looked after until they are gone */
+		ranker->idle = !mlq_engine_has_companions(engine);
 	}
 }
 
@@ -248,6 +297,7 @@ static void *_ranker_thread(void *arg)
 			_cycle(ranker);
 	}
 	mlq_snapshot_free(&ranker->snapshot);
+	mlq_cluster_free(ranker->capacity);
 	free(ranker->params);
 	free(ranker);
 	return NULL;

@@ -34,6 +34,10 @@ extern const char *mlq_layout_fault(job_record_t *job_ptr)
 		return "part_ptr";
 	if (job_ptr->part_ptr && (job_ptr->part_ptr->magic != PART_MAGIC))
 		return "PART_MAGIC";
+	if (!_plausible_pointer(job_ptr->job_resrcs))
+		return "job_resrcs";
+	if (!_plausible_pointer(job_ptr->node_bitmap))
+		return "node_bitmap";
 	if (!_plausible_pointer(job_ptr->spank_job_env) ||
 	    (job_ptr->spank_job_env_size > MAX_SPANK_ENV) ||
 	    (job_ptr->spank_job_env_size && !job_ptr->spank_job_env))

@@ -14,10 +14,13 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/compat.h \
 	slurm-plugin/sched/apply.c slurm-plugin/sched/apply.h \
 	slurm-plugin/sched/clock.h \
+	slurm-plugin/sched/cluster.c slurm-plugin/sched/cluster.h \
 	slurm-plugin/sched/cycle.c slurm-plugin/sched/cycle.h \
+	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
 	slurm-plugin/sched/shim.h \
-	slurm-plugin/sched/snapshot.c slurm-plugin/sched/snapshot.h
+	slurm-plugin/sched/snapshot.c slurm-plugin/sched/snapshot.h \
+	slurm-plugin/sched/waiting.c slurm-plugin/sched/waiting.h
 
 slurmlib_LTLIBRARIES += sched_ml_quality.la
 sched_ml_quality_la_CPPFLAGS = $(shim_cppflags)

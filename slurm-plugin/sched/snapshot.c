@@ -18,7 +18,7 @@
 #define WALK_PIECE 256 /* records a piece of the walk looks at */
 #define WALK_PIECES 16 /* or so many pieces, if that is less */
 #define PIECE_JOBS 64
-#define JOB_TEXT_MAX (4 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 6)
+#define JOB_TEXT_MAX (5 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 7)
 #define BLOCK_TEXT (PIECE_JOBS * JOB_TEXT_MAX / 4)
 
 struct mlq_text_block {
@@ -58,7 +58,7 @@ static const char *_copy(mlq_text_block_t *block, const char *text, size_t max)
 	return at;
 }
 
-static const char *_request_of(job_record_t *job_ptr)
+extern const char *mlq_request_of(job_record_t *job_ptr)
 {
 	const size_t prefix = sizeof(OPTION_ENV) - 1;
 
@@ -123,6 +123,11 @@ static void _fill_size(job_record_t *job_ptr, mlq_job_snapshot_t *job)
 	}
 	if (!job->cores || (job->cores >= NO_VAL))
 		job->cores = 1;
+	job->node = MLQ_NO_NODE;
+	if (((job->state == MLQ_JOB_RUNNING) ||
+	     (job->state == MLQ_JOB_SUSPENDED)) &&
+	    job_ptr->node_bitmap && (bit_ffs(job_ptr->node_bitmap) >= 0))
+		job->node = bit_ffs(job_ptr->node_bitmap);
 }
 
 static void _fill(job_record_t *job_ptr, const char *request, time_t now,
@@ -145,6 +150,7 @@ static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 	job->partition = _copy(block, job_ptr->partition, NAME_MAX_COPY);
 	job->name = _copy(block, job_ptr->name, NAME_MAX_COPY);
 	job->request = _copy(block, request, REQUEST_MAX);
+	job->features = _copy(block, job_ptr->details->features, NAME_MAX_COPY);
 	job->admin_comment =
 		_copy(block, job_ptr->admin_comment, COMMENT_MAX_COPY);
 	if (job->state == MLQ_JOB_ENDED) /* static storage */
@@ -185,6 +191,9 @@ static int _note_id(void *x, void *arg)
 			return -1;
 		walk->looked_at++;
 	}
+	if (to->cluster)
+		mlq_cluster_note(to->cluster, job_ptr,
+				 mlq_request_of(job_ptr), walk->now);
 	/* whether it is an ML job is looked at piece by piece */
 	if (!job_ptr->spank_job_env_size || _too_long_ago(job_ptr, walk))
 		return 0;
@@ -290,6 +299,8 @@ static int _find_ids(walk_t *walk)
 
 	for (int tries = 1; tries <= MAX_TRIES; tries++) {
 		walk->found = walk->start = 0;
+		if (to->cluster)
+			mlq_cluster_restart(to->cluster);
 		do {
 			_walk_piece(walk, tries == MAX_TRIES);
 		} while (walk->more && !walk->moved && !walk->fault &&
@@ -326,7 +337,7 @@ static size_t _copy_piece(walk_t *walk, const uint32_t *ids, size_t count)
 		if ((walk->fault = mlq_layout_fault(job_ptr)))
 			break;
 		if (!job_ptr->details || !job_ptr->details->submit_time ||
-		    !(request = _request_of(job_ptr)))
+		    !(request = mlq_request_of(job_ptr)))
 			continue;
 		_fill(job_ptr, request, walk->now, block,
 		      &to->jobs[to->count++]);

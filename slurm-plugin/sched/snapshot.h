@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "slurm-plugin/engine/engine.h"
+#include "slurm-plugin/sched/cluster.h"
 
 typedef struct mlq_text_block mlq_text_block_t;
 
@@ -22,6 +23,7 @@ typedef struct {
 	size_t room;		 /* jobs and ids that fit */
 	mlq_text_block_t *first; /* the strings of jobs */
 	mlq_text_block_t *current;
+	mlq_cluster_t *cluster; /* told of every job of the walk; may be NULL */
 	uint64_t hold_us; /* longest time the read locks were held */
 	bool layout_checked;
 	bool layout_bad; /* the records are not what this was built for */
@@ -32,6 +34,9 @@ typedef struct {
  * 0, or -1 when there is no memory or the layout is bad: count is then 0.
  */
 extern int mlq_snapshot_take(mlq_snapshot_t *snapshot, time_t now, int ended_s);
+
+/* Value of --ml-quality, NULL when it was not given; needs the job read lock. */
+extern const char *mlq_request_of(job_record_t *job_ptr);
 
 extern void mlq_snapshot_free(mlq_snapshot_t *snapshot);
 

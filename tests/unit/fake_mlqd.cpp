@@ -64,6 +64,11 @@ void FakeMlqd::set_jobs(const std::string& json) {
   jobs_ = json;
 }
 
+void FakeMlqd::set_agents(const std::string& json) {
+  const std::lock_guard guard(lock_);
+  agents_ = json;
+}
+
 unsigned FakeMlqd::requests() {
   const std::lock_guard guard(lock_);
   return requests_;
@@ -88,7 +93,7 @@ std::string FakeMlqd::points_after(std::uint64_t after, std::size_t most) const 
   }
   return R"({"v":1,"next":)" + std::to_string(std::max<std::size_t>(at, after)) + R"(,"more":)" +
          (at < points_.size() ? "true" : "false") + R"(,"epoch":")" + epoch_ + R"(","points":[)" + rows +
-         "]}";
+         R"(],"agents":)" + agents_ + "}";
 }
 
 std::string FakeMlqd::reply_to(const std::string& url, MHD_Connection* connection) {

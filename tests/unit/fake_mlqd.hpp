@@ -32,6 +32,8 @@ class FakeMlqd {
   void set_epoch(const std::string& epoch);
   void set_families(const std::string& json);
   void set_jobs(const std::string& json);
+  /// What every page of points tells of agents.
+  void set_agents(const std::string& json);
   unsigned requests();
   /// Bodies of POST /v1/cycle since the last call.
   std::vector<std::string> take_cycles();
@@ -50,7 +52,7 @@ class FakeMlqd {
   unsigned requests_ = 0;
   Mood mood_ = Mood::well;
   std::string epoch_ = "first";
-  std::string families_ = "[]", jobs_ = "[]";
+  std::string families_ = "[]", jobs_ = "[]", agents_ = "[]";
   std::vector<FakePoint> points_;
   std::vector<std::string> cycles_;
 };

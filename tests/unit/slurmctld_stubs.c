@@ -15,6 +15,20 @@ int stub_errors, stub_prios, stub_locks;
 bool stub_with_dbd;
 int stub_purge_at, stub_stop_at;
 
+int stub_signals;
+uint16_t stub_signal, stub_signal_flags;
+uint32_t stub_signalled;
+
+/* the nodes; records are larger than their number of interest here */
+static node_record_t nodes[STUB_NODES], *node_table[STUB_NODES];
+static config_record_t configs[STUB_NODES];
+static part_record_t parts[STUB_PARTS];
+static int part_count;
+static int64_t bits[8192][2 + STUB_NODES / 64];
+static int bits_used;
+static struct job_resources held_by[STUB_JOBS];
+static uint16_t held_cpus[STUB_JOBS][STUB_NODES];
+
 static job_record_t jobs[STUB_JOBS];
 static struct job_details details[STUB_JOBS];
 static char env_text[STUB_JOBS][2048];
@@ -28,6 +42,10 @@ void *acct_db_conn = &jobs;
 time_t last_job_update;
 slurmctld_config_t slurmctld_config;
 List job_list = (List) &job_count;
+List part_list = (List) &part_count;
+int node_record_count;
+node_record_t **node_record_table_ptr = node_table;
+bitstr_t *avail_node_bitmap;
 
 extern void stub_reset(void)
 {
@@ -40,6 +58,125 @@ extern void stub_reset(void)
 	stub_with_dbd = true;
 	last_job_update = 0;
 	locked = false;
+	memset(nodes, 0, sizeof(nodes));
+	memset(node_table, 0, sizeof(node_table));
+	memset(configs, 0, sizeof(configs));
+	memset(parts, 0, sizeof(parts));
+	memset(bits, 0, sizeof(bits));
+	memset(held_by, 0, sizeof(held_by));
+	node_record_count = part_count = bits_used = 0;
+	avail_node_bitmap = NULL;
+	stub_signals = 0;
+}
+
+extern bitstr_t *stub_bits(const int *set)
+{
+	int64_t *map = bits[bits_used++];
+
+	map[0] = STUB_NODES;
+	for (; *set >= 0; set++)
+		map[1 + *set / 64] |= (int64_t) (1ULL << (*set % 64));
+	return map;
+}
+
+extern int bit_test(bitstr_t *b, bitoff_t bit)
+{
+	ck_assert(bit >= 0 && bit < b[0]);
+	return ((uint64_t) b[1 + bit / 64] >> (bit % 64)) & 1;
+}
+
+extern bitoff_t bit_ffs(bitstr_t *b)
+{
+	for (int n = 0; n < b[0]; n++)
+		if (bit_test(b, n))
+			return n;
+	return -1;
+}
+
+extern bitoff_t bit_fls(bitstr_t *b)
+{
+	for (int n = b[0] - 1; n >= 0; n--)
+		if (bit_test(b, n))
+			return n;
+	return -1;
+}
+
+extern void stub_add_nodes(int count, uint16_t cpus)
+{
+	int all[STUB_NODES + 1], n;
+
+	for (n = 0; n < count; n++) {
+		all[n] = n;
+		node_table[n] = &nodes[n];
+		nodes[n].magic = NODE_MAGIC;
+		nodes[n].config_ptr = &configs[n];
+		configs[n].magic = CONFIG_MAGIC;
+		nodes[n].cpus = nodes[n].cpus_efctv = cpus;
+		nodes[n].node_state = NODE_STATE_IDLE;
+		nodes[n].owner = NO_VAL;
+	}
+	all[n] = -1;
+	node_record_count = count;
+	avail_node_bitmap = stub_bits(all);
+	part_count = 1;
+	parts[0].magic = PART_MAGIC;
+	parts[0].name = "main";
+	parts[0].state_up = PARTITION_UP;
+	parts[0].max_share = 1;
+	parts[0].node_bitmap = stub_bits(all);
+}
+
+extern node_record_t *stub_node(int index)
+{
+	return &nodes[index];
+}
+
+extern part_record_t *stub_part(int index)
+{
+	if (index >= part_count) {
+		part_count = index + 1;
+		parts[index] = parts[0];
+	}
+	return &parts[index];
+}
+
+extern void stub_run(job_record_t *job_ptr, const int *on, uint16_t cpus)
+{
+	int i = job_ptr - jobs;
+
+	job_ptr->job_state = JOB_RUNNING;
+	job_ptr->job_resrcs = &held_by[i];
+	job_ptr->node_bitmap = stub_bits(on);
+	held_by[i].node_bitmap = job_ptr->node_bitmap;
+	held_by[i].cpus = held_cpus[i];
+	for (; *on >= 0; on++) {
+		held_cpus[i][held_by[i].nhosts++] = cpus;
+		job_ptr->total_nodes++;
+		job_ptr->total_cpus += cpus;
+	}
+}
+
+extern int job_signal(job_record_t *job_ptr, uint16_t signal, uint16_t flags,
+		      uid_t uid, bool preempt)
+{
+	ck_assert(locked && held.job == WRITE_LOCK && held.node == WRITE_LOCK);
+	ck_assert(!uid && !preempt);
+	stub_signals++;
+	stub_signal = signal;
+	stub_signal_flags = flags;
+	stub_signalled = job_ptr->job_id;
+	return SLURM_SUCCESS;
+}
+
+extern int get_log_level(void)
+{
+	return LOG_LEVEL_QUIET;
+}
+
+extern void log_var(const log_level_t level, const char *fmt, ...)
+{
+	(void) level;
+	(void) fmt;
 }
 
 extern List stub_partitions(int count)
@@ -102,13 +239,20 @@ extern job_record_t *find_job_record(uint32_t job_id)
 
 extern int list_count(List l)
 {
-	ck_assert((l == job_list) || (l == (List) &partition_count));
-	return (l == job_list) ? job_count : partition_count;
+	return *(int *) l;
 }
 
 extern int list_for_each_ro(List l, ListForF f, void *arg)
 {
 	ck_assert(locked && held.job != NO_LOCK);
+	if (l == part_list) {
+		ck_assert(held.part != NO_LOCK);
+		for (int i = 0; i < part_count; i++) {
+			if (f(&parts[i], arg) < 0)
+				return -1;
+		}
+		return part_count;
+	}
 	ck_assert(l == job_list);
 	for (int i = 0; i < job_count; i++) {
 		if (f(&jobs[i], arg) < 0)

@@ -33,6 +33,25 @@ extern void stub_reset(void);
 /* Stands for a pending job's list of so many partitions. */
 extern List stub_partitions(int count);
 
+#define STUB_NODES 256
+#define STUB_PARTS 4
+
+extern int stub_signals;	/* calls of job_signal() */
+extern uint16_t stub_signal;	/* the last one's */
+extern uint16_t stub_signal_flags;
+extern uint32_t stub_signalled;	/* job id */
+
+/* Nodes of so many CPUs in partition 0, which is made; all take work. */
+extern void stub_add_nodes(int count, uint16_t cpus);
+extern node_record_t *stub_node(int index);
+extern part_record_t *stub_part(int index);
+
+/* A bitmap over all nodes with these in it, -1 after the last. */
+extern bitstr_t *stub_bits(const int *nodes);
+
+/* The job runs on these nodes, -1 after the last, with so many CPUs on each. */
+extern void stub_run(job_record_t *job_ptr, const int *nodes, uint16_t cpus);
+
 /* A pending job with details; env is the value of --ml-quality or NULL. */
 extern job_record_t *stub_add(uint32_t job_id, const char *request);
 

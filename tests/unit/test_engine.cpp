@@ -11,6 +11,8 @@ int main() {
   suite_add_tcase(suite, message_cases());
   suite_add_tcase(suite, cycle_cases());
   suite_add_tcase(suite, failure_cases());
+  suite_add_tcase(suite, target_cases());
+  suite_add_tcase(suite, companion_cases());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);

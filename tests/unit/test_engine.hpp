@@ -8,3 +8,5 @@ TCase* comment_cases();
 TCase* message_cases();
 TCase* cycle_cases();
 TCase* failure_cases();
+TCase* target_cases();
+TCase* companion_cases();

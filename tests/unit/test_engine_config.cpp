@@ -35,6 +35,12 @@ START_TEST(nothing_given) {
     ck_assert_uint_eq(c.timeout_ms, 1000);
     ck_assert_str_eq(c.url, "unix:/run/mlqd/mlqd.sock");
     ck_assert_str_eq(c.key_file, "");
+    ck_assert_int_eq(c.resize, MLQ_RESIZING_COMPANION);
+    ck_assert_uint_eq(c.lead_s, 30);
+    ck_assert_uint_eq(c.dwell_s, 60);
+    ck_assert_double_eq(c.tail, 0.1);
+    ck_assert_str_eq(c.resize_partitions, "");
+    ck_assert_str_eq(c.resize_accounts, "");
     ck_assert_uint_eq(lines.size(), 0);
   }
 }
@@ -43,7 +49,14 @@ END_TEST
 START_TEST(everything_given) {
   const mlq_config_t c = parse(
       "defer,mlq_interval=7, MLQ_Weight=0 ,mlq_horizon=86400,mlq_timeout=10,mlq_mode=dry-run,"
-      "mlq_url=https://mlq.example:6850,mlq_key=/etc/slurm/mlq.key,bf_max_job_test=5");
+      "mlq_url=https://mlq.example:6850,mlq_key=/etc/slurm/mlq.key,mlq_resize=all,mlq_lead=5,mlq_dwell=0,"
+      "mlq_tail=0.25,mlq_resize_partitions=gpu+long,mlq_resize_accounts=physics,bf_max_job_test=5");
+  ck_assert_int_eq(c.resize, MLQ_RESIZING_ALL);
+  ck_assert_uint_eq(c.lead_s, 5);
+  ck_assert_uint_eq(c.dwell_s, 0);
+  ck_assert_double_eq(c.tail, 0.25);
+  ck_assert_str_eq(c.resize_partitions, "gpu+long");
+  ck_assert_str_eq(c.resize_accounts, "physics");
   ck_assert_uint_eq(lines.size(), 0);
   ck_assert_int_eq(c.mode, MLQ_MODE_DRY_RUN);
   ck_assert_uint_eq(c.interval_s, 7);
@@ -101,6 +114,24 @@ START_TEST(wrong_words) {
 }
 END_TEST
 
+START_TEST(wrong_sizes) {
+  ck_assert_int_eq(parse("mlq_resize=on").resize, MLQ_RESIZING_COMPANION);
+  check_one_line("mlq_resize=on: off, companion or all is allowed, using companion");
+  ck_assert_int_eq(parse("mlq_resize=OFF").resize, MLQ_RESIZING_OFF);
+  for (const char* text : {"mlq_tail=-1", "mlq_tail=101", "mlq_tail=", "mlq_tail=nan", "mlq_tail=0.1x"}) {
+    ck_assert_msg(parse(text).tail == 0.1, "%s was taken", text);
+    check_one_line("a number from 0 to 100 is allowed, using 0.1");
+  }
+  parse("mlq_lead=0");
+  check_one_line("a whole number from 1 to 3600 is allowed, using 30");
+  // a list that can't be read must not open what it was to close
+  ck_assert(std::string(parse("mlq_resize_partitions=").resize_partitions) == "+");
+  check_one_line("none is resized");
+  parse(("mlq_resize_accounts=" + std::string(600, 'a')).c_str());
+  check_one_line("at most 511 bytes");
+}
+END_TEST
+
 START_TEST(url_without_key) {
   parse("mlq_url=http://localhost:6850");
   check_one_line("needs mlq_key");
@@ -127,6 +158,7 @@ TCase* config_cases() {
   tcase_add_test(tests, exact_keys);
   tcase_add_test(tests, wrong_numbers);
   tcase_add_test(tests, wrong_words);
+  tcase_add_test(tests, wrong_sizes);
   tcase_add_test(tests, url_without_key);
   tcase_add_test(tests, hostile_text);
   return tests;

@@ -51,11 +51,15 @@ constexpr CycleMetric kCycle[] = {
     {"time", "cycle_timestamp_seconds", "When the scheduler's newest cycle was.", 1},
     {"pull_ms", "cycle_pull_seconds", "How long the newest cycle waited for new points.", 1e-3},
     {"decide_ms", "cycle_decide_seconds", "How long the newest cycle fitted and ranked.", 1e-3},
+    {"fit_ms", "cycle_fit_seconds", "Of that: fitted curves.", 1e-3},
+    {"allocate_ms", "cycle_allocate_seconds", "Of that: dealt out units.", 1e-3},
+    {"pack_ms", "cycle_pack_seconds", "Of that: brought units onto nodes.", 1e-3},
     {"read_hold_us", "cycle_read_hold_seconds", "How long the newest cycle held Slurm's read locks.", 1e-6},
     {"write_hold_max_us", "cycle_write_hold_max_seconds", "Longest hold of Slurm's write locks in it.", 1e-6},
     {"write_hold_sum_us", "cycle_write_hold_seconds", "All holds of Slurm's write locks in it.", 1e-6},
     {"write_holds", "cycle_write_holds", "How often it took Slurm's write locks.", 1},
     {"applied", "cycle_applied", "Job records it changed.", 1},
+    {"endings", "cycle_endings", "Companions it ended.", 1},
 };
 
 void write_cycles(Text& text, const StoreFacts& store) {

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm-plugin/engine/capacity.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace mlq::engine {
+namespace {
+
+bool lists(std::string_view have, std::string_view name) {
+  while (!have.empty()) {
+    const std::size_t comma = have.find(',');
+    if (have.substr(0, comma) == name) return true;
+    have = comma == std::string_view::npos ? std::string_view() : have.substr(comma + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool has_features(const char* have, const char* wanted) {
+  std::string_view rest = wanted == nullptr ? "" : wanted;
+  const std::string_view there = have == nullptr ? "" : have;
+  if (rest.find_first_of("|[]()*!:=") != std::string_view::npos) return true;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find_first_of("&,");
+    if (!lists(there, rest.substr(0, end))) return false;
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return true;
+}
+
+bool Patience::ignored(std::uint32_t job_id, std::int64_t submit, double now) {
+  Entry& entry = entries_[job_id];
+  if (entry.submit != submit) entry = Entry();
+  entry.submit = submit;
+  entry.asked = true;
+  return now < entry.ignored_until;
+}
+
+void Patience::could_start_now(std::uint32_t job_id, bool could, double now) {
+  Entry& entry = entries_[job_id];
+  if (!could) {
+    entry.since = -1;
+  } else if (entry.since < 0) {
+    entry.since = now;
+  } else if (now - entry.since > patience_s) {
+    entry.since = -1;
+    entry.ignored_until = now + entry.ignore_next;
+    entry.ignore_next = std::min(2 * entry.ignore_next, ignore_most_s);
+  }
+}
+
+void Patience::forget_others() {
+  std::erase_if(entries_, [](const auto& entry) { return !entry.second.asked; });
+  for (auto& [id, entry] : entries_) entry.asked = false;
+}
+
+std::vector<char> Capacity::allowed(const std::string& partition, const char* features) const {
+  std::size_t p = 0;
+  while (p < cluster_->partition_count && partition != cluster_->partitions[p]) p++;
+  if (p == cluster_->partition_count) return {};
+  std::vector<char> by_class(cluster_->class_count);
+  for (std::size_t c = 0; c < by_class.size(); c++)
+    by_class[c] = has_features(cluster_->classes[c].features, features) ? 1 : 0;
+  std::vector<char> nodes(now_.size(), 0);
+  for (std::size_t n = 0; n < nodes.size(); n++) {
+    const mlq_node_snapshot_t& node = cluster_->nodes[n];
+    nodes[n] =
+        (node.partitions >> p & 1) != 0 && node.node_class < by_class.size() ? by_class[node.node_class] : 0;
+  }
+  return nodes;
+}
+
+std::vector<char> Capacity::allowed_for(const mlq_waiting_snapshot_t& job, std::uint32_t& required) const {
+  std::vector<char> by_class(cluster_->class_count);
+  for (std::size_t c = 0; c < by_class.size(); c++) {
+    const mlq_class_snapshot_t& kind = cluster_->classes[c];
+    by_class[c] = has_features(kind.features, job.features) && (!job.gres || kind.gres) ? 1 : 0;
+  }
+  std::vector<char> nodes(now_.size(), 0);
+  required = 0;
+  for (std::size_t n = 0; n < nodes.size(); n++) {
+    const mlq_node_snapshot_t& node = cluster_->nodes[n];
+    nodes[n] = (node.partitions & job.partitions) != 0 && node.node_class < by_class.size() &&
+                       by_class[node.node_class] != 0 &&
+                       (job.nodes_allowed == nullptr || job.nodes_allowed[n] != 0)
+                   ? 1
+                   : 0;
+    if (job.nodes_required != nullptr && job.nodes_required[n] != 0) required++;
+  }
+  if (required >= job.nodes && required > 0) {
+    for (std::size_t n = 0; n < nodes.size(); n++) nodes[n] &= job.nodes_required[n] != 0 ? 1 : 0;
+  }
+  return nodes;
+}
+
+void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompanion> lent, Patience& patience,
+                        double now) {
+  if (patience.ignored(job.job_id, job.submit_time, now)) return;
+  std::uint32_t required = 0;
+  const std::vector<char> nodes = allowed_for(job, required);
+  WaitingShape shape;
+  shape.cpus = std::max(job.cpus, 1U);
+  shape.nodes = std::max({job.nodes, required, 1U});
+  shape.max_nodes = job.max_nodes == 0 ? 0 : std::max(job.max_nodes, shape.nodes);
+  shape.cpus_per_task = std::max(job.cpus_per_task, 1U);
+  shape.cpus_per_node = job.cpus_per_node;
+  shape.whole_nodes = job.whole_nodes;
+  const std::optional<Placement> place = mlq::place(shape, later_, pieces_, nodes);
+  patience.could_start_now(job.job_id, place && place->recalled.empty(), now);
+  if (!place) return;
+  settle_placement(*place, pieces_, later_);
+  for (const std::size_t piece : place->recalled) {
+    lent[piece_index_[piece]].wanted_by = job.job_id;
+    pieces_[piece].cpus = 0;
+  }
+  for (const NodeShare& share : place->taken)
+    now_[share.node].idle -= std::min(now_[share.node].idle, share.cpus);
+}
+
+void Capacity::read(const mlq_cluster_snapshot_t& cluster, std::span<LentCompanion> lent, Patience& patience,
+                    double now) {
+  cluster_ = &cluster;
+  now_.clear();
+  now_.reserve(cluster.node_count);
+  for (std::size_t n = 0; n < cluster.node_count; n++)
+    now_.push_back({cluster.nodes[n].cpus, std::min(cluster.nodes[n].idle, cluster.nodes[n].cpus)});
+  later_ = now_;
+  pieces_.clear();
+  piece_index_.clear();
+  for (std::size_t i = 0; i < lent.size(); i++) {
+    lent[i].wanted_by = 0;
+    if (lent[i].companion->node >= now_.size()) continue;
+    pieces_.push_back({lent[i].companion->node, static_cast<std::uint32_t>(lent[i].companion->cpus)});
+    piece_index_.push_back(i);
+  }
+  for (std::size_t w = 0; w < cluster.waiting_count; w++) keep_for(cluster.waiting[w], lent, patience, now);
+  patience.forget_others();
+}
+
+void Capacity::make_pools(std::span<const LentCompanion> lent, std::size_t most) {
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> known;
+  std::vector<std::uint32_t> cpus(now_.size());
+  for (std::size_t n = 0; n < cpus.size(); n++) cpus[n] = later_[n].idle;
+  for (const LentCompanion& one : lent) {
+    if (one.companion->node < cpus.size() && one.wanted_by == 0)
+      cpus[one.companion->node] += static_cast<std::uint32_t>(one.companion->cpus);
+  }
+  pools_.clear();
+  pool_of_.assign(now_.size(), SIZE_MAX);
+  for (std::size_t n = 0; n < cpus.size(); n++) {
+    if (cpus[n] == 0 || cluster_->nodes[n].partitions == 0) continue;
+    const auto key = std::make_pair(cluster_->nodes[n].partitions, cluster_->nodes[n].node_class);
+    const auto [at, fresh] = known.try_emplace(key, pools_.size());
+    if (fresh && pools_.size() >= most) {
+      known.erase(at);  // more kinds of nodes than can be told apart: these are not lent
+      continue;
+    }
+    if (fresh) pools_.emplace_back();
+    pools_[at->second].capacity += cpus[n];
+    pool_of_[n] = at->second;
+  }
+}
+
+}  // namespace mlq::engine

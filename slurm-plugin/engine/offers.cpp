@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Targets: from what the policy says to what each job is told.
+#include <algorithm>
+#include <cmath>
+
+#include "slurm-plugin/engine/targets.hpp"
+
+namespace mlq::engine {
+
+/// A companion goes as a whole: who is to have less keeps what can't be given back without going below that.
+void Targets::take_wishes() {
+  for (Member& member : members_) {
+    const std::uint32_t now = member.base + member.kept + member.claim;
+    if (member.want >= now) {
+      member.claim += member.want - now;
+      continue;
+    }
+    const std::uint32_t unclaimed = std::min(member.claim, now - member.want);
+    member.claim -= unclaimed;
+    if (unclaimed < now - member.want) choose_leaving(member, member.want);
+  }
+}
+
+void Targets::offer(double now, Companions& companions) {
+  // what was claimed before comes before what is new: nobody is told of more only to be told of less
+  std::vector<Member*> order;
+  order.reserve(members_.size());
+  for (Member& member : members_) order.push_back(&member);
+  std::stable_sort(order.begin(), order.end(), [](const Member* a, const Member* b) {
+    const auto fresh = [](const Member& m) { return m.base + m.kept + m.claim > m.job->plan.units; };
+    return fresh(*a) < fresh(*b);
+  });
+  room_.assign(capacity_.later().begin(), capacity_.later().end());
+  for (std::size_t i = 0; i < lent_.size(); i++) {
+    const LentCompanion& lent = lent_[i];
+    if (leaving_[i] != 0 && lent.wanted_by == 0 && lent.companion->node < room_.size())
+      room_[lent.companion->node].idle += static_cast<std::uint32_t>(lent.companion->cpus);
+  }
+  std::vector<NodeRoom> idle(capacity_.now().begin(), capacity_.now().end());
+  for (Member* member : order) {
+    std::uint32_t packed = 0;
+    std::vector<UnitPiece>& grants = member->job->plan.grants;
+    grants.clear();
+    if (member->claim > 0 && !member->nodes.empty()) {
+      for (const UnitPiece& piece : pack(member->claim, size_of(*member), room_, member->nodes))
+        packed += piece.units;
+      grants = pack(packed, size_of(*member), idle, member->nodes);
+      if (grants.size() > max_grants) grants.resize(max_grants);
+    }
+    finish(*member, packed, now, companions);
+  }
+}
+
+void Targets::finish(Member& member, std::uint32_t packed, double now, Companions& companions) {
+  Plan& plan = member.job->plan;
+  const std::uint32_t before = plan.units;
+  plan.units = member.base + member.kept + packed;
+  if (plan.units != before) plan.since = now;
+  if (plan.units == before) {
+    if (plan.grants.empty()) {
+      plan.offered_at = -1;
+    } else if (plan.offered_at < 0) {
+      plan.offered_at = now;
+    }
+  } else {
+    plan.offered_at = plan.grants.empty() ? -1 : now;
+  }
+  plan.reason = reason_for(member, before, now);
+  if (plan.units != before) plan.change = plan.reason;
+  plan.leave.clear();
+  for (const std::size_t piece : member.pieces) {
+    Companion& companion = *lent_[piece].companion;
+    if (leaving_[piece] == 0) {
+      companions.may_stay(companion);
+      continue;
+    }
+    plan.leave.push_back(companion.job_id);
+    companions.must_leave(companion, now,
+                          lent_[piece].wanted_by != 0
+                              ? "job " + std::to_string(lent_[piece].wanted_by) + " waits for its CPUs"
+                              : "its CPUs are worth more in other jobs");
+  }
+}
+
+std::string Targets::reason_for(const Member& member, std::uint32_t before, double now) const {
+  const Plan& plan = member.job->plan;
+  const std::string units = std::to_string(plan.units) + (plan.units == 1 ? " unit" : " units");
+  if (member.needed_by != 0)
+    return units + ": job " + std::to_string(member.needed_by) + " could start with CPUs lent to this one";
+  if (before > 0 && plan.units > before)
+    return units + ", before " + std::to_string(before) + ": that pays for the move within the horizon";
+  if (before > 0 && plan.units < before)
+    return units + ", before " + std::to_string(before) + ": the others are worth more elsewhere";
+  if (plan.units > plan.held)
+    return units + ": " + std::to_string(plan.units - plan.held) + " more than it has are offered";
+  if (!member.brake.empty()) return units + ", no growth: " + member.brake;
+  if (plan.units >= most_units(member)) return units + ": it asks for no more";
+  if (plan.since >= 0 && now - plan.since < config_.dwell_s)
+    return units + ": its size changed " + std::to_string(std::lround(now - plan.since)) +
+           " s ago and is kept for mlq_dwell=" + std::to_string(config_.dwell_s) + " s";
+  if (!member.job->speed().known()) return units + ": how fast it is has not been seen yet";
+  if (member.want > plan.units) return units + ": more would pay, but no node has room for another unit";
+  return units + ": another one, if there is one idle, would not pay for the move";
+}
+
+}  // namespace mlq::engine

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "slurm-plugin/engine/resize_message.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mlq::engine {
+namespace {
+
+void put(json_t* to, const char* key, double value) {
+  if (std::isfinite(value)) json_object_set_new(to, key, json_real(value));
+}
+
+void put(json_t* to, const char* key, std::uint32_t value) {
+  json_object_set_new(to, key, json_integer(value));
+}
+
+/// Reasons may repeat what an agent wrote: bytes that are no UTF-8 are told as '?'.
+void put(json_t* to, const char* key, std::string value) {
+  if (value.empty()) return;
+  json_t* text = json_stringn(value.data(), value.size());
+  if (text == nullptr) {
+    for (char& c : value) {
+      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+    }
+    text = json_stringn(value.data(), value.size());
+  }
+  json_object_set_new(to, key, text);
+}
+
+json_t* target_message(const Job& job, const mlq_config_t& config) {
+  const Plan& plan = job.plan;
+  json_t* target = json_object();
+  put(target, "units", plan.units);
+  put(target, "base", plan.base);
+  put(target, "held", plan.held);
+  if (plan.units > plan.held && !plan.grants.empty()) {
+    json_t* grants = json_array();
+    for (const UnitPiece& piece : plan.grants) {
+      json_t* grant = json_object();
+      put(grant, "partition", job.seen().partition);
+      put(grant, "units", piece.units);
+      json_array_append_new(grants, grant);
+    }
+    json_object_set_new(target, "grants", grants);
+  }
+  if (!plan.leave.empty()) {
+    json_t* leave = json_array();
+    for (const std::uint32_t id : plan.leave) json_array_append_new(leave, json_integer(id));
+    json_object_set_new(target, "leave", leave);
+  }
+  put(target, "lead", config.lead_s);
+  put(target, "since", std::max(plan.since, static_cast<double>(job.seen().start)));
+  put(target, "reason", plan.reason);
+  return target;
+}
+
+json_t* usage_message(const Job& job, double now) {
+  json_t* usage = json_object();
+  put(usage, "base", job.base_core_seconds(now));
+  put(usage, "companions", job.companions.core_seconds());
+  put(usage, "earlier", job.earlier_core_seconds());
+  put(usage, "companion_jobs", job.companions.live + job.companions.ended);
+  return usage;
+}
+
+const char* state_of(const Companion& companion) {
+  if (companion.state == MLQ_JOB_PENDING) return "PENDING";
+  return companion.leaving_since >= 0 ? "LEAVING" : "RUNNING";
+}
+
+json_t* resize_message(const Job& job, std::span<Companion* const> companions) {
+  json_t* resize = json_object();
+  put(resize, "reason", job.plan.reason);
+  put(resize, "change", job.plan.change);
+  if (companions.empty()) return resize;
+  constexpr std::size_t most = 100;
+  const double unit = std::max(1U, job.unit_cores());
+  json_t* list = json_array();
+  for (std::size_t i = 0; i < std::min(companions.size(), most); i++) {
+    json_t* one = json_object();
+    put(one, "job_id", companions[i]->job_id);
+    put(one, "units", static_cast<std::uint32_t>(std::max(1.0, std::round(companions[i]->cpus / unit))));
+    put(one, "state", std::string(state_of(*companions[i])));
+    json_array_append_new(list, one);
+  }
+  json_object_set_new(resize, "companions", list);
+  return resize;
+}
+
+}  // namespace
+
+void put_size(json_t* status, const Job& job, std::span<Companion* const> companions, double now,
+              const mlq_config_t& config) {
+  if (job.ever_ran()) json_object_set_new(status, "usage", usage_message(job, now));
+  if (config.mode == MLQ_MODE_ACTIVE && job.plan.units > 0)
+    json_object_set_new(status, "target", target_message(job, config));
+  if (!job.plan.reason.empty() || !companions.empty())
+    json_object_set_new(status, "resize", resize_message(job, companions));
+}
+
+}  // namespace mlq::engine
