@@ -240,11 +240,11 @@ static void _copy_node(mlq_cluster_t *to, int index)
 static bool _node_piece(mlq_cluster_t *to, uint64_t *hold_us)
 {
 	uint64_t began = _lock();
-	size_t nodes = node_record_count, end;
+	size_t nodes = mlq_stopping() ? 0 : node_record_count, end;
 	bool more = false;
 
 	to->part_count = 0;
-	if (part_list && (nodes == to->nodes_known)) {
+	if (nodes && part_list && (nodes == to->nodes_known)) {
 		list_for_each_ro(part_list, _note_partition, to);
 		end = MIN(nodes, to->node_count + NODE_PIECE);
 		while ((to->node_count < end) && !to->bad)
@@ -267,7 +267,7 @@ static size_t _waiting_piece(mlq_cluster_t *to, size_t done, size_t count,
 	uint64_t began = _lock();
 	size_t end = MIN(count, done + WAITING_PIECE);
 
-	if ((size_t)node_record_count != to->nodes_known)
+	if (mlq_stopping() || ((size_t)node_record_count != to->nodes_known))
 		end = done = count;
 	for (; done < end; done++)
 		mlq_waiting_copy(&to->waiting, done, &parts);
@@ -279,12 +279,13 @@ static size_t _waiting_piece(mlq_cluster_t *to, size_t done, size_t count,
 static void _follow_nodes(mlq_cluster_t *to, uint64_t *hold_us)
 {
 	uint64_t began = _lock();
-	size_t nodes = node_record_count;
+	size_t nodes = mlq_stopping() ? 0 : node_record_count;
 
 	_unlock(began, hold_us);
 	if (nodes < to->nodes_known)
 		to->nodes_known = 0;
-	_make_node_room(to, nodes);
+	if (nodes)
+		_make_node_room(to, nodes);
 }
 
 extern const mlq_cluster_snapshot_t *mlq_cluster_take(mlq_cluster_t *to,

@@ -75,6 +75,10 @@ static size_t _end_piece(const mlq_ending_t *endings, size_t count,
 
 	mlq_pause();
 	lock_slurmctld(locks);
+	if (mlq_stopping()) {
+		unlock_slurmctld(locks);
+		return count;
+	}
 	began = mlq_clock_us();
 	do {
 		if (_end_one(&endings[done++]))
@@ -95,7 +99,7 @@ extern void mlq_end(const mlq_ending_t *endings, size_t count,
 		    mlq_cycle_stats_t *stats)
 {
 	for (size_t done = 0; done < count;) {
-		if (slurmctld_config.shutdown_time)
+		if (mlq_stopping())
 			return;
 		done += _end_piece(endings + done, count - done, stats);
 	}

@@ -268,6 +268,34 @@ START_TEST(records_of_another_layout)
 }
 END_TEST
 
+/* From whichever lock on the plugin is to end, nothing is read behind it. */
+START_TEST(stopped_behind_any_lock)
+{
+	int locks;
+
+	stub_add_nodes(3, 8);
+	for (uint32_t id = 1; id <= 100; id++)
+		_wait(id, 1);
+	_take();
+	stub_locks = 0;
+	_take();
+	locks = stub_locks;
+	for (int at = 1; at <= locks; at++) {
+		stub_locks = 0;
+		stub_stop_at = at;
+		if (!mlq_snapshot_take(&snapshot, NOW, 60)) {
+			const mlq_cluster_snapshot_t *cluster =
+				mlq_cluster_take(snapshot.cluster, &hold_us);
+
+			ck_assert(!cluster || (cluster->waiting_count < 100));
+		}
+		stub_stop_at = 0;
+		if (at < locks)
+			_take();
+	}
+}
+END_TEST
+
 extern TCase *cluster_cases(void)
 {
 	TCase *tests = tcase_create("cluster");
@@ -280,6 +308,7 @@ extern TCase *cluster_cases(void)
 	tcase_add_test(tests, what_a_waiting_job_asks_for);
 	tcase_add_test(tests, the_first_of_many_that_wait);
 	tcase_add_test(tests, nodes_that_change_are_counted_again);
+	tcase_add_test(tests, stopped_behind_any_lock);
 	tcase_add_test(tests, records_of_another_layout);
 	return tests;
 }
