@@ -7,6 +7,13 @@
 namespace mlq::balance {
 namespace {
 
+// The test of Level: a shift of one deviation is noticed within about ten iterations, a false alarm comes
+// every few hundred. One value counts for at most three deviations: a spike alone is no change, two are.
+constexpr double kDrift = 0.5, kAlarm = 5, kSpike = 3;
+constexpr double kSmallest = 1e-3;  // relative noise
+constexpr double kStepMemory = 0.05;
+constexpr std::size_t kLongest = 200;  // iterations that a mean rests on
+
 bool usable(double speed) {
   return std::isfinite(speed) && speed > 0;
 }
@@ -32,6 +39,37 @@ void LastValue::observe(const NodeState&, double speed) {
 
 void MovingAverage::observe(const NodeState&, double speed) {
   if (usable(speed)) mean_ = mean_ > 0 ? mean_ + alpha_ * (speed - mean_) : speed;
+}
+
+void Level::restart(std::size_t since) {
+  const std::size_t n = std::clamp<std::size_t>(since, 1, speeds_.size());
+  mean_ = 0;
+  for (std::size_t i = 0; i < n; ++i) mean_ += speeds_[i] / static_cast<double>(n);
+  count_ = n;
+  above_ = below_ = 0;
+  since_above_ = since_below_ = 0;
+  ++changes_;
+}
+
+void Level::observe(const NodeState&, double speed) {
+  if (!usable(speed)) return;
+  if (speeds_.size() > 0) {
+    // Steps between neighbours show the noise whatever the level does; a change is but one of them.
+    const double step = std::min(0.25, std::abs(speed / speeds_[0] - 1));
+    step_ += std::max(kStepMemory, 1.0 / static_cast<double>(speeds_.size() + 1)) * (step * step - step_);
+  }
+  speeds_.push(speed);
+  if (count_ == 0) return restart(1);
+  const double deviation = mean_ * std::max(kSmallest, std::sqrt(step_ / 2));
+  const double z = std::clamp((speed - mean_) / deviation, -kSpike, kSpike);
+  above_ = std::max(0.0, above_ + z - kDrift);
+  below_ = std::max(0.0, below_ - z - kDrift);
+  since_above_ = above_ > 0 ? since_above_ + 1 : 0;
+  since_below_ = below_ > 0 ? since_below_ + 1 : 0;
+  if (above_ > kAlarm) return restart(since_above_);
+  if (below_ > kAlarm) return restart(since_below_);
+  count_ = std::min<std::size_t>(count_ + 1, kLongest);
+  mean_ += (speed - mean_) / static_cast<double>(count_);
 }
 
 RecursiveLeastSquares<3>::Vector Arima::inputs() const {

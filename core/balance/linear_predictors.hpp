@@ -31,6 +31,27 @@ class MovingAverage final : public SpeedPredictor {
   double alpha_, mean_ = 0;
 };
 
+/// The mean since the last change of level: in a steady stretch it loses the noise, and a two-sided CUSUM
+/// test on the deviations (Page, 1954) tells when another one has begun.
+class Level final : public SpeedPredictor {
+ public:
+  double predict(const NodeState&) override { return mean_; }
+  void observe(const NodeState&, double speed) override;
+  std::string_view name() const override { return "level"; }
+  unsigned changes() const { return changes_; }
+
+ private:
+  static constexpr std::size_t kBack = 32;  ///< iterations that a change may lie back
+  void restart(std::size_t since);
+
+  Recent<double, kBack> speeds_;
+  double mean_ = 0, step_ = 0;    ///< step_: mean square of the relative steps between neighbours
+  double above_ = 0, below_ = 0;  ///< sums of the test, in deviations
+  std::size_t count_ = 0;         ///< of the mean
+  std::size_t since_above_ = 0, since_below_ = 0;  ///< since each sum left 0
+  unsigned changes_ = 0;
+};
+
 /// Recursive least squares with forgetting, in a fixed workspace.
 template <int N>
 class RecursiveLeastSquares {

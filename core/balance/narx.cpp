@@ -26,7 +26,7 @@ Narx::Narx() {
 }
 
 double Narx::linear_part(const NodeState& now) {
-  linear_ = {average_.predict(now), arima_.predict(now), arx_.predict(now)};
+  linear_ = {level_.predict(now), average_.predict(now), arima_.predict(now), arx_.predict(now)};
   double sum = 0, weights = 0;
   for (std::size_t i = 0; i < linear_.size(); ++i) {
     const double weight = 1 / (linear_error_[i] + 1e-12);
@@ -150,6 +150,7 @@ void Narx::observe(const NodeState& then, double speed) {
   cpu_scale_.add(then.cpu);
   memory_scale_.add(then.memory);
   stall_scale_.add(then.stall);
+  level_.observe(then, speed);
   average_.observe(then, speed);
   arima_.observe(then, speed);
   arx_.observe(then, speed);

@@ -14,10 +14,10 @@
 namespace mlq::balance {
 
 /// Series-parallel (fed with measured speeds): one hidden tanh layer on top of a linear part, which is the
-/// mean of EMA, ARIMA and ARX weighted by the inverse of their rolling squared errors. The layer is trained
-/// online by Levenberg-Marquardt, with a ridge, on what the linear part misses over a sliding window. Its
-/// output is shrunk by the regression of those misses on it: where the layer explains nothing, nothing of it
-/// is added.
+/// mean of level, EMA, ARIMA and ARX weighted by the inverse of their rolling squared errors. The layer is
+/// trained online by Levenberg-Marquardt, with a ridge, on what the linear part misses over a sliding window.
+/// Its output is shrunk by the regression of those misses on it: where the layer explains nothing, nothing of
+/// it is added.
 class Narx final : public SpeedPredictor {
  public:
   Narx();
@@ -52,7 +52,8 @@ class Narx final : public SpeedPredictor {
   MovingAverage average_;
   Arima arima_;
   Arx arx_;
-  std::array<double, 3> linear_{}, linear_error_{};
+  Level level_;
+  std::array<double, 4> linear_{}, linear_error_{};
   Weights weights_;
   Recent<double, kSpeeds> speeds_;
   Recent<NodeState, kStates> states_;

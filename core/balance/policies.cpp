@@ -181,6 +181,7 @@ class GpuBalance final : public Balanced {
   void next(const Exchanged& e) override {
     if (!complete(e)) return;
     double longest = 0, longest_equal = 0, noise = 0;
+    std::uint64_t measured = kRemembered;
     const auto equal = equal_split(options_.global_batch, options_.ranks);
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
       fits_[i].observe(timed(e, i), e.seconds[i]);
@@ -191,13 +192,15 @@ class GpuBalance final : public Balanced {
       longest = std::max(longest, e.seconds[i]);
       longest_equal = std::max(longest_equal, models_[i].seconds(equal[i]));
       noise = std::max(noise, fits_[i].noise());
+      measured = std::min(measured, fits_[i].count());
     }
     shadow_.observe(longest, longest_equal);
-    adopt(std::clamp(0.5 * noise, 0.005, 0.05));
+    adopt(std::clamp(0.5 * noise / std::sqrt(static_cast<double>(measured)), 0.005, 0.05));
   }
   std::string_view name() const override { return "gpu"; }
 
  private:
+  static constexpr std::uint64_t kRemembered = 64;  ///< measurements that a fit rests on at most
   std::vector<RankTimeFit> fits_;
 };
 

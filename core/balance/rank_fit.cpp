@@ -9,6 +9,10 @@ namespace mlq::balance {
 namespace {
 
 constexpr double kAgeMemory = 64;  ///< measurements; older points weigh less
+// 2.4 standard deviations: for normal noise it costs 5 % of what the data tell.
+constexpr double kCauchy = 3.5;     ///< median deviations
+constexpr double kNear = 0.15;      ///< relative distance from the median that counts as noise
+constexpr double kSignificant = 8;  ///< of F with one more parameter
 
 struct Observation {
   double size, seconds, weight;
@@ -28,8 +32,10 @@ double relative_error(const Line& line, const Observation& point) {
   return (line.fixed + line.per_sample * point.size) / point.seconds - 1;
 }
 
+enum class Shape { proportional, affine };
+
 /// Weighted least squares of relative errors; `trust` has a factor per point.
-Line weighted_line(std::span<const Observation> points, std::span<const double> trust) {
+Line weighted_line(std::span<const Observation> points, std::span<const double> trust, Shape shape) {
   double w = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto& p = points[i];
@@ -43,7 +49,7 @@ Line weighted_line(std::span<const Observation> points, std::span<const double> 
   Line line;
   const double determinant = w * xx - x * x;
   // Sizes that hardly differ cannot tell a fixed part from a slope.
-  if (determinant > 1e-2 * w * xx) {
+  if (shape == Shape::affine && determinant > 1e-2 * w * xx) {
     line.per_sample = (w * xy - x * y) / determinant;
     line.fixed = (y - line.per_sample * x) / w;
   }
@@ -55,19 +61,19 @@ Line weighted_line(std::span<const Observation> points, std::span<const double> 
 }
 
 /// Cauchy weights around a line through the median rate: one doubled time among few points must not tilt it.
-Line fit_line(std::span<const Observation> points) {
+Line fit_line(std::span<const Observation> points, Shape shape) {
   std::array<double, RankTimeFit::kPoints> trust{}, scratch{};
   const std::span<double> some(scratch.data(), points.size());
   for (std::size_t i = 0; i < points.size(); ++i) scratch[i] = points[i].seconds / points[i].size;
   Line line{.per_sample = median_of(some)};
   for (int round = 0; round < 4; ++round) {
     for (std::size_t i = 0; i < points.size(); ++i) scratch[i] = std::abs(relative_error(line, points[i]));
-    const double scale = std::max(0.01, 1.5 * median_of(some));
+    const double scale = std::max(0.01, kCauchy * median_of(some));
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double e = relative_error(line, points[i]) / scale;
       trust[i] = 1 / (1 + e * e);
     }
-    line = weighted_line(points, trust);
+    line = weighted_line(points, trust, shape);
   }
   line.cost = 0;
   for (const auto& point : points)
@@ -75,14 +81,33 @@ Line fit_line(std::span<const Observation> points) {
   return line;
 }
 
+/// A fixed part must explain more than noise would: a second parameter that means nothing sends the sizes
+/// astray where they are extrapolated.
+Line best_line(std::span<const Observation> points) {
+  const Line simple = fit_line(points, Shape::proportional), affine = fit_line(points, Shape::affine);
+  double weight = 0;
+  for (const auto& point : points) weight += point.weight;
+  const double freedom = weight - 2;
+  return freedom > 0 && simple.cost - affine.cost > kSignificant * affine.cost / freedom ? affine : simple;
+}
+
 }  // namespace
 
-double RankTimeFit::Point::median() const {
+/// The mean of what lies around the median: robust as that, but with less of the noise.
+double RankTimeFit::Point::typical() const {
   std::array<double, kRepeats> sorted;
   const std::size_t n = seconds.size();
   for (std::size_t i = 0; i < n; ++i) sorted[i] = seconds[i];
   std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
-  return n == 0 ? 0 : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+  const double median = n == 0 ? 0 : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+  double sum = 0;
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    if (std::abs(sorted[i] - median) <= kNear * median) {
+      sum += sorted[i];
+      ++near;
+    }
+  return near == 0 ? median : sum / static_cast<double>(near);
 }
 
 RankTimeFit::Point& RankTimeFit::point_for(std::uint64_t size) {
@@ -119,7 +144,8 @@ RankTime RankTimeFit::fit() const {
   std::array<Observation, kPoints> data;
   for (std::size_t i = 0; i < points_; ++i) {
     const double age = static_cast<double>(clock_ - point_[i].age);
-    data[i] = {static_cast<double>(point_[i].size), point_[i].median(), std::exp(-age / kAgeMemory)};
+    data[i] = {static_cast<double>(point_[i].size), point_[i].typical(),
+               static_cast<double>(point_[i].seconds.size()) * std::exp(-age / kAgeMemory)};
   }
   const std::span<Observation> points(data.data(), points_);
   std::sort(points.begin(), points.end(), [](auto& a, auto& b) { return a.size < b.size; });
@@ -135,7 +161,7 @@ RankTime RankTimeFit::fit() const {
       if (knee < 2 || points.size() - knee < 2) continue;
     }
     const double level = knee == 0 ? 0 : flat_sum / flat_weight;
-    const Line line = fit_line(points.subspan(knee));
+    const Line line = best_line(points.subspan(knee));
     double cost = line.cost;
     for (std::size_t i = 0; i < knee; ++i) {
       const double e = level / points[i].seconds - 1;

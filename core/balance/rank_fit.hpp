@@ -10,8 +10,8 @@
 
 namespace mlq::balance {
 
-/// Robust to spikes: a batch size's time is the median of its newest measurements. What the data cannot
-/// identify stays simple: with one batch size only, time is proportional to it.
+/// Robust to spikes: a batch size's time is the mean of its newest measurements around their median. What the
+/// data cannot identify stays simple: with one batch size only, time is proportional to it.
 class RankTimeFit {
  public:
   static constexpr std::size_t kPoints = 16;  ///< batch sizes remembered, the oldest go first
@@ -26,16 +26,18 @@ class RankTimeFit {
   bool known() const { return points_ > 0; }
   /// Only when known().
   RankTime fit() const;
+  /// Measurements so far.
+  std::uint64_t count() const { return clock_; }
   /// Relative deviation of single measurements from the fit; 0 when fewer than 4 were made.
   double noise() const;
 
  private:
-  static constexpr std::size_t kRepeats = 7;
+  static constexpr std::size_t kRepeats = 15;
   struct Point {
     std::uint64_t size = 0;
     std::uint64_t age = 0;
     Recent<double, kRepeats> seconds;
-    double median() const;
+    double typical() const;
   };
   Point& point_for(std::uint64_t size);
 

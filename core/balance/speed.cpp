@@ -11,7 +11,7 @@
 namespace mlq::balance {
 namespace {
 
-constexpr std::array<std::string_view, 5> kNames{"ema", "last", "arx", "arima", "narx"};
+constexpr std::array<std::string_view, 6> kNames{"level", "ema", "last", "arx", "arima", "narx"};
 constexpr double kRegretMemory = 0.05;
 // A new favourite must be better by this much, or the choice flutters between equals.
 constexpr double kMargin = 0.95;
@@ -31,6 +31,7 @@ std::span<const std::string_view> speed_predictor_names() {
 std::unique_ptr<SpeedPredictor> make_speed_predictor(std::string_view name) {
   if (name == "last") return std::make_unique<LastValue>();
   if (name == "ema") return std::make_unique<MovingAverage>();
+  if (name == "level") return std::make_unique<Level>();
   if (name == "arima") return std::make_unique<Arima>();
   if (name == "arx") return std::make_unique<Arx>();
   if (name == "narx") return std::make_unique<Narx>();

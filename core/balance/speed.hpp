@@ -30,7 +30,7 @@ class SpeedPredictor {
 /// Names in the order of preference when two do equally well.
 std::span<const std::string_view> speed_predictor_names();
 
-/// last, ema, arima, arx, narx or best; null for another name.
+/// level, last, ema, arima, arx, narx or best; null for another name.
 std::unique_ptr<SpeedPredictor> make_speed_predictor(std::string_view name);
 
 /// Follows the member with the least rolling regret: the time an equal-finish split would lose by its errors.

@@ -44,7 +44,7 @@ typedef struct {
   uint32_t rank;         /* < ranks */
   uint64_t grain;        /* sizes are multiples of this but for one rank; 0 = 1 */
   const char* policy;    /* lb, gpu, pair, dbs, static or equal; NULL = lb */
-  const char* predictor; /* for lb: best, narx, arx, arima, ema or last; NULL = best */
+  const char* predictor; /* for lb: best, narx, arx, arima, level, ema or last; NULL = best */
 } mlq_balance_options;
 
 /* NULL with errno EINVAL (an option is out of range or unknown) or ENOMEM. */

@@ -93,7 +93,7 @@ class Balancer:
 
     global_batch: samples of one iteration over all ranks. grain: sizes are multiples of it, but for one rank.
     policy: "lb" (CPU ranks), "gpu", "pair", "dbs", "static" or "equal"; predictor, for "lb": "best", "narx", "arx",
-    "arima", "ema" or "last". ValueError names what was wrong.
+    "arima", "level", "ema" or "last". ValueError names what was wrong.
     """
 
     def __init__(self, global_batch: int, ranks: int, rank: int, *, grain: int = 1, policy: str = "lb",
@@ -108,7 +108,7 @@ class Balancer:
         if not self._handle:
             raise ValueError(
                 f"policy '{policy}' with predictor '{predictor}' is not known: policy is one of lb, gpu, pair, dbs, static, "
-                f"equal; predictor one of best, narx, arx, arima, ema, last ({os.strerror(ctypes.get_errno())})")
+                f"equal; predictor one of best, narx, arx, arima, level, ema, last ({os.strerror(ctypes.get_errno())})")
         self.global_batch, self.ranks, self.rank = global_batch, ranks, rank
 
     def __del__(self) -> None:
