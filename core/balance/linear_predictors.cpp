@@ -2,14 +2,16 @@
 #include "core/balance/linear_predictors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace mlq::balance {
 namespace {
 
-// The test of Level: a shift of one deviation is noticed within about ten iterations, a false alarm comes
-// every few hundred. One value counts for at most three deviations: a spike alone is no change, two are.
-constexpr double kDrift = 0.5, kAlarm = 5, kSpike = 3;
+// The test of Level: a shift of one deviation is noticed within about 14 iterations, a false alarm comes
+// every few thousand. One value counts for at most four deviations: two spikes in a row are no change, three
+// are.
+constexpr double kDrift = 0.5, kAlarm = 7, kSpike = 4;
 constexpr double kSmallest = 1e-3;  // relative noise
 constexpr double kStepMemory = 0.05;
 constexpr std::size_t kLongest = 200;  // iterations that a mean rests on
@@ -43,8 +45,12 @@ void MovingAverage::observe(const NodeState&, double speed) {
 
 void Level::restart(std::size_t since) {
   const std::size_t n = std::clamp<std::size_t>(since, 1, speeds_.size());
-  mean_ = 0;
-  for (std::size_t i = 0; i < n; ++i) mean_ += speeds_[i] / static_cast<double>(n);
+  std::array<double, kBack> recent{};
+  for (std::size_t i = 0; i < n; ++i) recent[i] = speeds_[i];
+  // The median: what raised the alarm may have been a spike on top of little else.
+  const auto middle = recent.begin() + static_cast<std::ptrdiff_t>(n / 2);
+  std::nth_element(recent.begin(), middle, recent.begin() + static_cast<std::ptrdiff_t>(n));
+  mean_ = *middle;
   count_ = n;
   above_ = below_ = 0;
   since_above_ = since_below_ = 0;
@@ -69,7 +75,7 @@ void Level::observe(const NodeState&, double speed) {
   if (above_ > kAlarm) return restart(since_above_);
   if (below_ > kAlarm) return restart(since_below_);
   count_ = std::min<std::size_t>(count_ + 1, kLongest);
-  mean_ += (speed - mean_) / static_cast<double>(count_);
+  mean_ += z * deviation / static_cast<double>(count_);  // a spike moves it no more than it moves the test
 }
 
 RecursiveLeastSquares<3>::Vector Arima::inputs() const {

@@ -10,3 +10,12 @@ bench_balance_exchange_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
 bench_balance_exchange_CXXFLAGS = $(AM_CXXFLAGS) -pthread
 bench_balance_exchange_LDADD = libmlqbalance.la $(BENCHMARK_LIBS)
 endif
+if HAVE_BENCHMARK
+if WITH_SPANK
+EXTRA_PROGRAMS += bench_spank
+bench_spank_SOURCES = tests/bench/bench_spank.cpp tests/unit/spank_stubs.c tests/unit/spank_stubs.h $(spank_sources)
+bench_spank_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
+bench_spank_LDADD = libmlqtoken.la $(BENCHMARK_LIBS)
+endif
+endif
+EXTRA_DIST += tests/bench/launch tests/bench/contention/run tests/bench/contention/rank.py tests/bench/contention/contender.py

@@ -239,6 +239,33 @@ START_TEST(narx_follows_a_signal_that_averages_cannot_see) {
 }
 END_TEST
 
+START_TEST(level_loses_the_noise_and_follows_steps) {
+  std::mt19937 random(29);
+  std::normal_distribution<double> noise(1, 0.03);
+  const auto level = make_speed_predictor("level"), average = make_speed_predictor("ema");
+  const auto run = [&](double speed, int iterations) {
+    for (int k = 0; k < iterations; ++k) {
+      const double measured = speed * noise(random);
+      level->observe({}, measured);
+      average->observe({}, measured);
+    }
+    return level->predict({});
+  };
+  double squares = 0, average_squares = 0;
+  run(100, 100);
+  for (int k = 0; k < 200; ++k) {
+    squares += std::pow(run(100, 1) - 100, 2) / 200;
+    average_squares += std::pow(average->predict({}) - 100, 2) / 200;
+  }
+  ck_assert_double_lt(std::sqrt(squares), 0.5 * std::sqrt(average_squares));
+  ck_assert_double_lt(std::sqrt(squares), 0.6);
+  ck_assert_double_eq_tol(run(50, 6), 50, 3);   // a large step at once
+  ck_assert_double_eq_tol(run(54, 25), 54, 2);  // a small one within its time
+  level->observe({}, 200);                      // a spike
+  ck_assert_double_eq_tol(run(54, 3), 54, 3);
+}
+END_TEST
+
 START_TEST(predictors_stay_finite_on_hostile_input) {
   for (const auto name : {"last", "ema", "level", "arima", "arx", "narx", "best"}) {
     const auto predictor = make_speed_predictor(name);
@@ -281,6 +308,7 @@ int main() {
   TCase* speed = tcase_create("speed");
   tcase_set_timeout(speed, 60);
   tcase_add_test(speed, narx_follows_a_signal_that_averages_cannot_see);
+  tcase_add_test(speed, level_loses_the_noise_and_follows_steps);
   tcase_add_test(speed, predictors_stay_finite_on_hostile_input);
   suite_add_tcase(suite, speed);
   SRunner* runner = srunner_create(suite);

@@ -5,8 +5,10 @@ Both trainings start from the same weights and see the same global batches, so t
 iteration. Writes one JSON line per iteration: arm, block, place in the block, seconds, this rank's speed, loss, node state.
 """
 
+import ctypes
 import json
 import os
+import signal
 import sys
 import time
 
@@ -89,6 +91,7 @@ def set_nice(nice):
 def main():
     options = json.loads(sys.argv[1])
     rank = int(os.environ["RANK"])
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: ends with the script
     os.sched_setaffinity(0, {options["cores"][rank]})
     set_nice(options["nice"])
     torch.set_num_threads(1)
