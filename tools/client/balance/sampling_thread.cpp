@@ -90,20 +90,18 @@ NodeState SamplingThread::newest() {
   // In a forked child the lock may be held for ever, and the descriptors are the parent's.
   if (process_ == getpid() && guard_.try_lock()) {
     const std::lock_guard lock(guard_, std::adopt_lock);
-    if (cheap_) {
-      const double start = cpu_milliseconds();
-      publish(sampler_.sample());
-      // Many cores make the kernel's files long: then the thread alone reads them.
-      const double took = cpu_milliseconds() - start;
-      inline_cost_ += inline_cost_ > 0 ? 0.2 * (took - inline_cost_) : took;
-      cheap_ = inline_cost_ < std::chrono::duration<double, std::milli>(kInline).count();
-    }
+    // Many cores make the kernel's files long: then the thread alone reads them.
+    if (cost_ < std::chrono::duration<double, std::milli>(kInline).count()) sample();
   }
   return {cpu_.load(std::memory_order_relaxed), memory_.load(std::memory_order_relaxed),
           stall_.load(std::memory_order_relaxed)};
 }
 
-void SamplingThread::publish(const NodeState& state) {
+void SamplingThread::sample() {
+  const double start = cpu_milliseconds();
+  const NodeState state = sampler_.sample();
+  const double took = cpu_milliseconds() - start;
+  cost_ += cost_ > 0 ? 0.2 * (took - cost_) : took;
   cpu_.store(state.cpu, std::memory_order_relaxed);
   memory_.store(state.memory, std::memory_order_relaxed);
   stall_.store(state.stall, std::memory_order_relaxed);
@@ -118,7 +116,7 @@ void SamplingThread::run() {
     if (milliseconds() < next) continue;
     {
       const std::lock_guard lock(guard_);
-      publish(sampler_.sample());
+      sample();
     }
     // From one sample to the next: waking up costs more than reading.
     const double now = cpu_milliseconds();

@@ -23,7 +23,8 @@ namespace mlq::balance {
 class SamplingThread {
  public:
   static constexpr std::chrono::milliseconds kInterval{40};
-  static constexpr std::chrono::microseconds kInline{50};  ///< most that a reading beside the thread may take
+  static constexpr std::chrono::microseconds kInline{
+      100};  ///< most that a reading beside the thread may take
 
   /// The thread of this process, started when there is none. The calling thread's waiting for cores is what
   /// counts as stall. Null when no thread can be had.
@@ -42,12 +43,11 @@ class SamplingThread {
   SamplingThread();
   bool start();
   void run();
-  void publish(const NodeState& state);
+  void sample();  ///< with guard_ held
 
   std::mutex guard_;  ///< of the sampler; nobody waits for it but the thread
   NodeSampler sampler_;
-  bool cheap_ = true;
-  double inline_cost_ = 0;  ///< ms of CPU time, a moving average
+  double cost_ = 0;  ///< of a reading, ms of CPU time, a moving average
   Poster poster_;
   const pid_t process_;
   pthread_t thread_{};
