@@ -45,6 +45,19 @@ class WithoutSignal(unittest.TestCase):
             self.assertLessEqual(times["lb"], times[baseline], baseline)
 
 
+class UnderContention(unittest.TestCase):
+    """Speeds of a training whose core a recorded load took part of. No setting was chosen on them."""
+
+    def test_narx_is_no_worse_than_the_better_of_ema_and_arima(self):
+        folder = os.path.join(DATA, "contention")
+        names = sorted(os.listdir(folder))
+        self.assertEqual(len(names), 6)
+        for name in names:
+            with self.subTest(trace=name):
+                found = rmse(os.path.join(folder, name), "--predictor", "narx,ema,arima", "--policy", "equal")
+                self.assertLessEqual(found["narx"], min(found["ema"], found["arima"]))
+
+
 class Output(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

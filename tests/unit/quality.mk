@@ -13,4 +13,4 @@ test_quality_LDADD = $(unit_libs)
 
 TESTS += tests/unit/mlq_fit.py tests/unit/slaq_protocol.py
 EXTRA_DIST += tests/unit/mlq_fit.py tests/unit/slaq_protocol.py tests/data/README.md
-EXTRA_DIST += $(srcdir)/tests/data/slaq-traces $(srcdir)/tests/data/loss-curves $(srcdir)/tests/data/worker-speed
+EXTRA_DIST += $(srcdir)/tests/data/slaq-traces $(srcdir)/tests/data/loss-curves $(srcdir)/tests/data/worker-speed $(srcdir)/tests/data/contention
