@@ -118,7 +118,7 @@ void Portfolio::form_opinions(Memory& memory) {
   TrendBank bank;
   std::size_t next = tests_ + 1;  // opinions are formed from the oldest origin on
   for (std::size_t i = 0; i < s.count && next > 0; ++i) {
-    bank.add(s.k[i], s.y[i]);
+    bank.add(s.k[i], s.log_k[i], s.y[i]);
     if (i != ends_[next - 1]) continue;
     Opinion& o = opinions_[--next];
     o.k = s.k[i];

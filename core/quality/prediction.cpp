@@ -35,9 +35,9 @@ void nothing_to_foresee(Prediction& out, double spread) {
 
 // Half of the 80 % interval h points ahead. `quiet` is the part of the back-tests' error that noise explains.
 double spread_at(double h, const Portfolio& portfolio, double quiet, double error, const Tuning& tuning) {
-  const double times = h / portfolio.tested_horizon();
-  const double growth = std::pow(times, times < 1 ? tuning.growth : tuning.growth_beyond);
-  const double calm = times > 1 ? std::pow(times, tuning.calm_growth) : 1;
+  const double times = h / portfolio.tested_horizon(), log_times = std::log(times);  // -inf at h = 0
+  const double growth = std::exp(log_times * (times < 1 ? tuning.growth : tuning.growth_beyond));
+  const double calm = times > 1 ? std::exp(log_times * tuning.calm_growth) : 1;
   const double few = 1 + tuning.few / static_cast<double>(portfolio.tests() + 1);
   return few * tuning.errors *
          (quiet * std::min(calm, kMostGrowth) + (error - quiet) * std::min(growth, kMostGrowth));

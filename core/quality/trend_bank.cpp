@@ -25,8 +25,7 @@ const TrendBank::Values& TrendBank::decays() {
   return values;
 }
 
-void TrendBank::add(double k, double y) {
-  const double log_k = std::log(k);
+void TrendBank::add(double k, double log_k, double y) {
   const double step = k - k_, log_step = log_k - log_k_;
   const Values& unit = decays();
   if (w_[0] > 0) {

@@ -24,8 +24,8 @@ class TrendBank {
     Values log_level, log_slope;
   };
 
-  /// The next point: `k` > the last one's (k >= 1), `y` finite.
-  void add(double k, double y);
+  /// The next point: `k` > the last one's (k >= 1), `log_k` its logarithm but for a constant, `y` finite.
+  void add(double k, double log_k, double y);
   Trends trends() const;
 
  private:
