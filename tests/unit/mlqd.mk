@@ -10,7 +10,7 @@ mlqd_test_libs = libmlqd.la $(unit_libs)
 check_PROGRAMS += tests/unit/test_mlqd_store
 tests_unit_test_mlqd_store_CPPFLAGS = $(mlqd_test_cppflags)
 tests_unit_test_mlqd_store_CXXFLAGS = $(AM_CXXFLAGS) -pthread
-tests_unit_test_mlqd_store_SOURCES = tests/unit/test_mlqd_store.cpp tests/unit/mlqd_fixture.hpp
+tests_unit_test_mlqd_store_SOURCES = tests/unit/test_mlqd_store.cpp tests/unit/test_mlqd_store_agents.cpp tests/unit/mlqd_fixture.hpp
 tests_unit_test_mlqd_store_LDADD = $(mlqd_test_libs)
 
 check_PROGRAMS += tests/unit/test_mlqd_retention
