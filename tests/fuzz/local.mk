@@ -4,3 +4,4 @@ include tests/fuzz/allocation.mk
 include tests/fuzz/client.mk
 include tests/fuzz/mlqd.mk
 include tests/fuzz/request.mk
+include tests/fuzz/run.mk

@@ -161,7 +161,7 @@ void Group::consider() {
   if (ending_ || moving_ || generation_ == 0) return;
   bool due = false, gathering = false, leaving = false;
   for (const auto& member : members_) {
-    leaving = leaving || member->state == MemberState::leaving;
+    leaving = leaving || (member->state == MemberState::leaving && !member->told);
     due = due || member->state == MemberState::ready;
     gathering =
         gathering || (member->state == MemberState::joining && seconds_since(member->since) < kGather);

@@ -36,6 +36,7 @@ struct Member {
   Clock::time_point since = Clock::now();  ///< of the state
   std::int64_t done = 0;                   ///< workers that ended well
   bool attached = false, formed = false, stopped = true;
+  bool told = false;  ///< to leave, by a reform without ranks
 };
 
 struct GroupOptions {

@@ -44,7 +44,11 @@ void Group::move_in_process(bool lost) {
   Message leave = simple(Kind::reform);
   leave.generation = generation_;
   leave.seconds = options_.lead;
-  send_all([](const Member& m) { return m.state == MemberState::leaving; }, leave);
+  for (const auto& member : members_) {
+    if (member->state != MemberState::leaving) continue;
+    member->told = true;
+    member->send(leave);
+  }
   Message order = placement(Kind::reform);
   order.flag = lost;
   order.seconds = options_.lead;
