@@ -17,10 +17,12 @@ JOBS = [
     {
         "job_id": 12, "submit": 1_799_999_000, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu",
         "name": "resnet|50", "state": "RUNNING", "ended": False, "cores": 4, "start": 1_799_999_400, "end": 0,
-        "stored": 3, "last_report": NOW - 75,
+        "stored": 3, "last_report": NOW - 75, "agent": {"phase": "growing", "units": 6, "moves": 3, "lost_s": 1.5},
         "status": {
             "iteration": 20, "loss": 0.5, "fraction": 0.75, "gain_per_core": 0.01, "rank": 2, "ranked": 2,
-            "verdict": "improving", "horizon": 60,
+            "verdict": "improving", "horizon": 60, "core_seconds": 1150.5,
+            "usage": {"base": 800, "companions": 350.5, "earlier": 0, "companion_jobs": 2},
+            "target": {"units": 8, "base": 4, "held": 6, "lead": 30}, "resize": {"reason": "8 units"},
             "forecast": {"iterations": 10, "now": 0.5, "predicted": 0.4, "lower": 0.3, "upper": 0.45},
         },
     },
@@ -163,6 +165,17 @@ class Commands(unittest.TestCase):
         self.assertEqual(answer["job"]["forecast"]["predicted"], 0.4)
         self.assertEqual([point["loss"] for point in answer["points"]], [2.0, None, 0.5])
         self.assertTrue(self.mlq("explain", "12", "-P").stdout.startswith("JOBID|USER|"))
+
+    def test_report(self):
+        self.assertEqual(self.mlq("report", "12", "-P").stdout.splitlines(),
+                         ["CORE_SECONDS|USED|JOBS", "base|800|1", "companions|350.5|2", "earlier|0|-", "total|1150.5|-"])
+        text = self.mlq("report", "12").stdout
+        self.assertRegex(text, r"companions +350.5 +2\n")
+        self.assertRegex(text, r"moves +3 +1.5 s without progress")
+        answer = json.loads(self.mlq("report", "12", "--json").stdout)
+        self.assertEqual(answer["core_seconds"], {"base": 800, "companions": 350.5, "earlier": 0, "total": 1150.5})
+        self.assertEqual(answer["job"]["size"]["held"], 6)
+        self.assertIn("does not know job 99", self.mlq("report", "99", status=1).stderr)
 
     def test_errors(self):
         for arguments, message in [

@@ -295,6 +295,35 @@ START_TEST(test_explains) {
 }
 END_TEST
 
+START_TEST(test_explains_sizes) {
+  const JobView job = from_text(
+      R"({"job_id": 7, "uid": 1, "state": "RUNNING", "cores": 2,
+          "status": {"core_seconds": 500, "usage": {"base": 100, "companions": 300, "earlier": 100, "companion_jobs": 3},
+                     "target": {"units": 6, "base": 2, "held": 5, "lead": 30},
+                     "resize": {"reason": "6 units: 1 more\u001b", "change": "grew",
+                                "companions": [{"job_id": 8, "units": 3, "state": "RUNNING"}, {"job_id": 0}, 7]}},
+          "agent": {"phase": "steady", "ranks": 5, "moves": 4, "lost_s": 12.5, "move_s": 3.25, "received": 990,
+                    "refused": "QOSMaxJobsPerUserLimit", "refused_at": null}})");
+  const Explanation lines = explain(job, {}, 1000);
+  expect(sentence(lines, "Size"),
+         "5 of 6 units that it is to have, 2 of them its own: 6 units: 1 more?; changed last: grew");
+  expect(sentence(lines, "Companions"), "job 8 (3 units, RUNNING)");
+  expect(sentence(lines, "Agent"),
+         "steady, 5 ranks, 4 moves that cost 12.5 s, the last one 3.25 s; heard 0:10 ago");
+  expect(sentence(lines, "Refused"), "QOSMaxJobsPerUserLimit");
+  expect(sentence(lines, "Used"), "500 core-seconds, of them 300 by 3 companions, 100 in earlier runs");
+  const std::vector<std::string> row =
+      format_table({job}, parse_format("held,target,phase,moves,lost,companions"), 0, TableStyle::parsable,
+                   Header::left_out);
+  expect(row[0], "5|6|steady|4|12.5|8:3");
+  const JobView plain =
+      from_text(R"({"job_id": 8, "uid": 1, "state": "RUNNING", "status": {"core_seconds": 5}})");
+  for (const char* label : {"Size", "Companions", "Agent", "Refused"})
+    expect(sentence(explain(plain, {}, 1000), label), "");
+  expect(sentence(explain(plain, {}, 1000), "Used"), "5 core-seconds");
+}
+END_TEST
+
 Suite* make_suite() {
   Suite* suite = suite_create("cli");
   TCase* tests = tcase_create("status and explain");
@@ -312,6 +341,7 @@ Suite* make_suite() {
   tcase_add_test(tests, test_sketch);
   tcase_add_test(tests, test_sketch_of_little);
   tcase_add_test(tests, test_explains);
+  tcase_add_test(tests, test_explains_sizes);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -33,26 +33,10 @@ struct Story {
   std::vector<CurvePoint> points;
 };
 
-Story ask_job(const ExplainOptions& options) {
+Story ask_story(const ExplainOptions& options) {
   const Place place = find_collector(options.place.url, options.place.cluster);
-  const std::string id = std::to_string(options.job_id);
-  const wire::Json json = ask(place, "/v1/jobs/" + id + "?points=" + std::to_string(options.points) +
-                                         (place.cluster.empty() ? "" : query("cluster", place.cluster)));
-  if (!json)
-    throw Error("mlqd at " + place.url + " does not know job " + id +
-                (place.cluster.empty() ? "" : " of cluster " + printable(place.cluster)) +
-                ": it was submitted without --ml-quality, within the last seconds, or too long ago "
-                "(mlq status -a lists the known ones)");
-  Story story;
-  story.job = read_job(json.get());
-  story.points = read_points(json_object_get(json.get(), "points"));
-  story.answer.place = place;
-  const char* cluster = json_string_value(json_object_get(json.get(), "cluster"));
-  story.answer.cluster = cluster ? cluster : place.cluster;
-  story.answer.now = json_number_value(json_object_get(json.get(), "time"));
-  story.answer.cycle = read_cycle(json_object_get(json.get(), "cycle"));
-  story.answer.warnings = warnings_of(story.answer);
-  return story;
+  OneJob one = ask_job(place, options.job_id, options.points);
+  return {one.answer, one.answer.jobs.front(), std::move(one.points)};
 }
 
 void print_explain_json(const Story& story) {
@@ -109,7 +93,7 @@ void plot(const Story& story, const std::string& file) {
 }
 
 void show_explain(const ExplainOptions& options) {
-  const Story story = ask_job(options);
+  const Story story = ask_story(options);
   if (options.json)
     print_explain_json(story);
   else if (options.parsable)

@@ -12,6 +12,7 @@ struct Context {
 
 void add_status(CLI::App& app, Context& context);
 void add_explain(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
 void add_top(CLI::App& app, Context& context);
 void add_watch(CLI::App& app, Context& context);
 void add_fit(CLI::App& app, Context& context);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/mlq/explanation.hpp"
 
+#include <algorithm>
+
 #include "tools/mlq/format.hpp"
 
 namespace mlq::cli {
@@ -84,6 +86,58 @@ std::string gain_of(const JobView& job) {
   return text;
 }
 
+std::string size_of(const JobView& job) {
+  const SizeView& size = job.size;
+  if (!size.resized()) return "";
+  std::string text;
+  if (size.target) {
+    text = integer(size.held) + " of " + one_or_many(size.target, " unit", " units") +
+           " that it is to have, " + integer(size.base) + " of them its own";
+    if (size.since) text += ", since " + timestamp(size.since);
+  } else {
+    text = "no target";
+  }
+  if (!size.reason.empty()) text += ": " + printable(size.reason);
+  if (!size.change.empty() && size.change != size.reason) text += "; changed last: " + printable(size.change);
+  return text;
+}
+
+std::string companions_of(const SizeView& size) {
+  std::string text;
+  for (const CompanionView& one : size.companions)
+    text += (text.empty() ? "job " : ", job ") + std::to_string(one.job_id) + " (" +
+            one_or_many(one.units, " unit", " units") + ", " + or_unknown(one.state) + ")";
+  return text;
+}
+
+std::string agent_of(const SizeView& size, double now) {
+  if (size.phase.empty()) return "";
+  std::string text = printable(size.phase);
+  if (size.ranks) text += ", " + one_or_many(size.ranks, " rank", " ranks");
+  if (size.moves) text += ", " + one_or_many(size.moves, " move", " moves");
+  if (size.lost_s) text += " that cost " + significant(size.lost_s, 4) + " s";
+  if (size.move_s) text += ", the last one " + significant(size.move_s, 3) + " s";
+  if (size.heard) text += "; heard " + duration(std::max(0.0, now - *size.heard)) + " ago";
+  return text;
+}
+
+std::string refused_of(const SizeView& size) {
+  if (size.refused.empty()) return "";
+  return printable(size.refused) + (size.refused_at ? ", " + timestamp(size.refused_at) : "");
+}
+
+std::string used_of(const JobView& job) {
+  if (!job.core_seconds) return "";
+  std::string text = significant(job.core_seconds, 6) + " core-seconds";
+  const SizeView& size = job.size;
+  if (size.companion_jobs.value_or(0) > 0)
+    text += ", of them " + significant(size.used_companions, 6) + " by " +
+            one_or_many(size.companion_jobs, " companion", " companions");
+  if (size.used_earlier.value_or(0) > 0)
+    text += ", " + significant(size.used_earlier, 6) + " in earlier runs";
+  return text;
+}
+
 std::string rank_of(const JobView& job, const CycleView& cycle) {
   if (!job.rank) return job.ended ? "" : "none";
   std::string text = integer(job.rank);
@@ -134,7 +188,11 @@ Explanation explain(const JobView& job, const CycleView& cycle, double now) {
   add("Forecast", forecast_of(job));
   add("Based on", basis_of(job));
   add("Gain", gain_of(job));
-  add("Used", job.core_seconds ? significant(job.core_seconds, 6) + " core-seconds" : "");
+  add("Used", used_of(job));
+  add("Size", size_of(job));
+  add("Companions", companions_of(job.size));
+  add("Agent", agent_of(job.size, now));
+  add("Refused", refused_of(job.size));
   add("Rank", rank_of(job, cycle));
   add("Why", printable(job.reason));
   return lines;

@@ -18,6 +18,13 @@ std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : printable(text);
 }
 
+std::string companions_of(Job job, double) {
+  std::string text;
+  for (const CompanionView& one : job.size.companions)
+    text += (text.empty() ? "" : ",") + std::to_string(one.job_id) + ":" + integer(one.units);
+  return or_dash(text);
+}
+
 constexpr Column kColumns[] = {
     {"jobid", "JOBID", true, [](Job job, double) { return std::to_string(job.job_id); }},
     {"user", "USER", false, [](Job job, double) { return or_dash(job.user); }},
@@ -28,6 +35,12 @@ constexpr Column kColumns[] = {
     {"request", "REQUEST", false, [](Job job, double) { return or_dash(job.request); }},
     {"state", "STATE", false, [](Job job, double) { return or_dash(job.state); }},
     {"cores", "CORES", true, [](Job job, double) { return integer(job.cores); }},
+    {"held", "HELD", true, [](Job job, double) { return integer(job.size.held); }},
+    {"target", "TARGET", true, [](Job job, double) { return integer(job.size.target); }},
+    {"phase", "PHASE", false, [](Job job, double) { return or_dash(job.size.phase); }},
+    {"moves", "MOVES", true, [](Job job, double) { return integer(job.size.moves); }},
+    {"lost", "LOST_S", true, [](Job job, double) { return significant(job.size.lost_s, 4); }},
+    {"companions", "COMPANIONS", false, companions_of},
     {"iteration", "ITERATION", true, [](Job job, double) { return integer(job.iteration); }},
     {"loss", "LOSS", true, [](Job job, double) { return significant(job.loss, 5); }},
     {"firstloss", "FIRST_LOSS", true, [](Job job, double) { return significant(job.first_loss, 5); }},

@@ -108,6 +108,7 @@ JobView read_job(const json_t* job) {
   for (const auto& [name, member] : kStatusTexts) view.*member = text(status, name);
   for (const auto& [name, member] : kForecastNumbers)
     view.forecast.*member = number(json_object_get(status, "forecast"), name);
+  view.size = read_size(job);
   // mlqd's own count and time are newer than the scheduler's
   if (const Number stored = number(job, "stored"); stored && (*stored > 0 || view.points))
     view.points = stored;
@@ -175,6 +176,7 @@ wire::Json job_json(const JobView& job, double now) {
   for (const auto& [name, member] : kForecastNumbers)
     json_object_set_new(forecast, name, number_json(job.forecast.*member));
   json_object_set_new(object.get(), "forecast", forecast);
+  json_object_set_new(object.get(), "size", size_json(job.size).release());
   json_object_set_new(object.get(), "age", number_json(age(job, now)));
   return object;
 }

@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "core/wire/wire.hpp"
+#include "tools/mlq/size_view.hpp"
 
 namespace mlq::cli {
-
-using Number = std::optional<double>;
 
 struct ForecastView {
   Number iterations, now, predicted, lower, upper;
@@ -39,6 +38,7 @@ struct JobView {
   Number core_seconds;
   std::string model, verdict, source, reason;
   ForecastView forecast;
+  SizeView size;
 };
 
 struct CurvePoint {

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   mlq::cli::Context context;
   mlq::cli::add_status(app, context);
   mlq::cli::add_explain(app, context);
+  mlq::cli::add_report(app, context);
   mlq::cli::add_top(app, context);
   mlq::cli::add_watch(app, context);
   mlq::cli::add_run(app, context);

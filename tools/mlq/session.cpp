@@ -68,6 +68,27 @@ void add_filter_options(CLI::App& command, FilterOptions& options) {
   command.add_flag("-a,--all", options.all, "jobs that have ended too");
 }
 
+OneJob ask_job(const Place& place, std::uint32_t job_id, std::uint32_t points) {
+  const std::string id = std::to_string(job_id);
+  const wire::Json json = ask(place, "/v1/jobs/" + id + "?points=" + std::to_string(points) +
+                                         (place.cluster.empty() ? "" : query("cluster", place.cluster)));
+  if (!json)
+    throw Error("mlqd at " + place.url + " does not know job " + id +
+                (place.cluster.empty() ? "" : " of cluster " + printable(place.cluster)) +
+                ": it was submitted without --ml-quality, within the last seconds, or too long ago "
+                "(mlq status -a lists the known ones)");
+  OneJob one;
+  one.answer.jobs.push_back(read_job(json.get()));
+  one.points = read_points(json_object_get(json.get(), "points"));
+  one.answer.place = place;
+  const char* cluster = json_string_value(json_object_get(json.get(), "cluster"));
+  one.answer.cluster = cluster ? cluster : place.cluster;
+  one.answer.now = json_number_value(json_object_get(json.get(), "time"));
+  one.answer.cycle = read_cycle(json_object_get(json.get(), "cycle"));
+  one.answer.warnings = warnings_of(one.answer);
+  return one;
+}
+
 std::vector<std::string> warnings_of(const Answer& answer) {
   const CycleView& cycle = answer.cycle;
   if (!cycle.time)
