@@ -243,9 +243,10 @@ void Targets::allocate(double now, DecisionTime& spent) {
     Job& job = *member.job;
     const std::size_t own = base_pool.at(job.seen().partition);
     pools[own].capacity += member.base * member.unit;
-    std::vector<std::uint32_t>& row = rows.emplace_back(base_pool.size(), 0);
+    std::vector<std::uint32_t> row(base_pool.size(), 0);
     row[own] = member.base;
     row.insert(row.end(), member.row.begin(), member.row.end());
+    rows.push_back(std::move(row));
     const std::uint32_t held = member.base + member.kept + member.claim;
     JobView& view = views.emplace_back();
     view.request.key = job.seen().job_id;
@@ -254,7 +255,7 @@ void Targets::allocate(double now, DecisionTime& spent) {
     view.request.min = member.base;
     view.request.max = member.brake.empty() ? std::max(most_units(member), held) : held;
     const AgentReport& agent = *job.agent();
-    view.held = {row, job.plan.since < 0 ? 1e9 : now - job.plan.since,
+    view.held = {rows.back(), job.plan.since < 0 ? 1e9 : now - job.plan.since,
                  agent.move_s >= 0 ? agent.move_s : move_prior_s};
     view.arrival = static_cast<double>(job.seen().submit);
     view.attained = job.core_seconds(now);
