@@ -60,7 +60,7 @@ class Sizes {
       if (asked > share_) choice.reason = SizeReason::waits;
       return choice;
     }
-    const auto good_enough = [&](std::uint32_t units) { return worth(units) * margin >= best; };
+    const auto good_enough = [&](std::uint32_t units) { return worth(units) >= best * (1 - options_.flat); };
     choice.units = *std::find_if(sizes.begin(), sizes.end(), good_enough);
     if (choice.units > asked)
       choice.reason = SizeReason::share;

@@ -35,6 +35,7 @@ class PendingValue {
 
 struct PendingOptions {
   double margin = 0.05;       ///< a size must be better than the asked one by this share of its value
+  double flat = 0.005;        ///< a size is as good as the best when it lacks no more than this share of it
   double shortest_wait = 30;  ///< seconds that a size which does not fit now is expected to wait at least
 };
 
@@ -58,8 +59,8 @@ struct SizeChoice {
 /// to whom the next unit is worth most per core (papers: SLAQ, section 5.2): a job's share. A size up to the
 /// share starts now. What the job asks for, if it is more, is expected to wait as long again as the job has
 /// waited, and gains over what is left of the horizon; nobody is made to wait for more than that. Of the
-/// sizes whose value is within the margin of the best the smallest is taken, and what the job asks for is
-/// left alone unless that is better by the margin. Deterministic.
+/// sizes that are as good as the best the smallest is taken, and what the job asks for is left alone unless
+/// that is better by the margin. Deterministic.
 std::vector<SizeChoice> size_pending(std::span<const PendingJob> jobs, std::uint32_t idle,
                                      const PendingValue& value, const PendingOptions& options = {});
 

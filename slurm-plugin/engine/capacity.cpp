@@ -72,16 +72,17 @@ std::vector<char> Capacity::allowed(const std::string& partition, const char* fe
   return nodes;
 }
 
-std::vector<char> Capacity::allowed_for(const mlq_waiting_snapshot_t& job, std::uint32_t& required) const {
-  std::vector<char> by_class(cluster_->class_count);
+std::vector<char> waiting_nodes(const mlq_cluster_snapshot_t& cluster, const mlq_waiting_snapshot_t& job,
+                                std::uint32_t& required) {
+  std::vector<char> by_class(cluster.class_count);
   for (std::size_t c = 0; c < by_class.size(); c++) {
-    const mlq_class_snapshot_t& kind = cluster_->classes[c];
+    const mlq_class_snapshot_t& kind = cluster.classes[c];
     by_class[c] = has_features(kind.features, job.features) && (!job.gres || kind.gres) ? 1 : 0;
   }
-  std::vector<char> nodes(now_.size(), 0);
+  std::vector<char> nodes(cluster.node_count, 0);
   required = 0;
   for (std::size_t n = 0; n < nodes.size(); n++) {
-    const mlq_node_snapshot_t& node = cluster_->nodes[n];
+    const mlq_node_snapshot_t& node = cluster.nodes[n];
     nodes[n] = (node.partitions & job.partitions) != 0 && node.node_class < by_class.size() &&
                        by_class[node.node_class] != 0 &&
                        (job.nodes_allowed == nullptr || job.nodes_allowed[n] != 0)
@@ -95,11 +96,7 @@ std::vector<char> Capacity::allowed_for(const mlq_waiting_snapshot_t& job, std::
   return nodes;
 }
 
-void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompanion> lent, Patience& patience,
-                        double now) {
-  if (patience.ignored(job.job_id, job.submit_time, now)) return;
-  std::uint32_t required = 0;
-  const std::vector<char> nodes = allowed_for(job, required);
+WaitingShape waiting_shape(const mlq_waiting_snapshot_t& job, std::uint32_t required) {
   WaitingShape shape;
   shape.cpus = std::max(job.cpus, 1U);
   shape.nodes = std::max({job.nodes, required, 1U});
@@ -107,7 +104,15 @@ void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompani
   shape.cpus_per_task = std::max(job.cpus_per_task, 1U);
   shape.cpus_per_node = job.cpus_per_node;
   shape.whole_nodes = job.whole_nodes;
-  const std::optional<Placement> place = mlq::place(shape, later_, pieces_, nodes);
+  return shape;
+}
+
+void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompanion> lent, Patience& patience,
+                        double now) {
+  if (patience.ignored(job.job_id, job.submit_time, now)) return;
+  std::uint32_t required = 0;
+  const std::vector<char> nodes = waiting_nodes(*cluster_, job, required);
+  const std::optional<Placement> place = mlq::place(waiting_shape(job, required), later_, pieces_, nodes);
   patience.could_start_now(job.job_id, place && place->recalled.empty(), now);
   if (!place) return;
   settle_placement(*place, pieces_, later_);

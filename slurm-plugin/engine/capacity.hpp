@@ -15,6 +15,11 @@
 
 namespace mlq::engine {
 
+/// One byte a node: where a waiting job could run. `required`: how many of the nodes that it names it needs.
+std::vector<char> waiting_nodes(const mlq_cluster_snapshot_t& cluster, const mlq_waiting_snapshot_t& job,
+                                std::uint32_t& required);
+WaitingShape waiting_shape(const mlq_waiting_snapshot_t& job, std::uint32_t required);
+
 /// A running companion and where it is.
 struct LentCompanion {
   Companion* companion = nullptr;
@@ -66,7 +71,6 @@ class Capacity {
   void make_pools(std::span<const LentCompanion> lent, std::size_t most);
 
  private:
-  std::vector<char> allowed_for(const mlq_waiting_snapshot_t& job, std::uint32_t& required) const;
   void keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompanion> lent, Patience& patience,
                 double now);
 

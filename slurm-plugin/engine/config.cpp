@@ -35,7 +35,7 @@ constexpr std::array<NumberKey, 6> number_keys{{
 constexpr const char* default_url = "unix:/run/mlqd/mlqd.sock";
 constexpr const char* all_keys =
     "mlq_mode, mlq_interval, mlq_weight, mlq_horizon, mlq_timeout, mlq_url, mlq_key, mlq_resize, mlq_lead, "
-    "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts";
+    "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts, mlq_sizing";
 constexpr double default_tail = 0.1, most_tail = 100;
 
 bool same(std::string_view a, std::string_view b) {
@@ -92,6 +92,7 @@ class Parser {
     if (same(key, "mlq_key")) return take_key(value);
     if (same(key, "mlq_resize")) return take_resize(value);
     if (same(key, "mlq_tail")) return take_tail(value);
+    if (same(key, "mlq_sizing")) return take_sizing(value);
     if (same(key, "mlq_resize_partitions")) return take_names(key, value, out_.resize_partitions);
     if (same(key, "mlq_resize_accounts")) return take_names(key, value, out_.resize_accounts);
     log_.line(MLQ_LOG_ERROR, "SchedulerParameters: unknown key %.*s, ignored; known are %s", width(key),
@@ -145,6 +146,13 @@ class Parser {
                 "SchedulerParameters: mlq_resize=%.*s: off, companion or all is allowed, using companion",
                 width(value), value.data());
     }
+  }
+
+  void take_sizing(std::string_view value) {
+    out_.sizing = !same(value, "off");
+    if (out_.sizing && !same(value, "on"))
+      log_.line(MLQ_LOG_ERROR, "SchedulerParameters: mlq_sizing=%.*s: on or off is allowed, using on",
+                width(value), value.data());
   }
 
   void take_tail(std::string_view value) {
@@ -204,6 +212,7 @@ mlq_config_t defaults() {
   config.mode = MLQ_MODE_ACTIVE;
   for (const NumberKey& number : number_keys) config.*number.field = number.fallback;
   config.resize = MLQ_RESIZING_COMPANION;
+  config.sizing = true;
   config.tail = default_tail;
   copy(config.url, default_url);
   return config;

@@ -137,6 +137,7 @@ std::string reason_of(const Job& job, double horizon_s) {
            (job.seen().not_ranked.empty() ? "suspended or ranks are stale" : job.seen().not_ranked) + "): ";
   }
   text += expectation(job, horizon_s);
+  if (!job.size_reason.empty()) text += "; size " + job.size_reason;
   if (!job.request_error().empty()) text += "; its request was not understood: " + job.request_error();
   return text;
 }
@@ -197,6 +198,7 @@ std::size_t print_of(const Job& job) {
   mix(job.standing.site_factor);
   mix(job.expected.gain);
   mix(job.drained_at);
+  mix(job.size_reason);
   mix(job.plan.units);
   mix(job.plan.held);
   mix(job.plan.since);

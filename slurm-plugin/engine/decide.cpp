@@ -36,6 +36,7 @@ int Engine::decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count
   decisions_.clear();
   comments_.clear();
   endings_ = {};
+  sizings_ = {};
   see(now, jobs, count);
   drain(now);
   const auto fitting = Clock::now();

@@ -98,6 +98,21 @@ size_t mlq_engine_endings(mlq_engine_t* engine, const mlq_ending_t** endings) {
   return engine->engine.endings().size();
 }
 
+size_t mlq_engine_sizings(mlq_engine_t* engine, const mlq_sizing_t** sizings) {
+  *sizings = nullptr;
+  if (engine->guard.passive()) return 0;
+  *sizings = engine->engine.sizings().data();
+  return engine->engine.sizings().size();
+}
+
+void mlq_engine_size_done(mlq_engine_t* engine, double now, uint32_t job_id, int64_t submit_time,
+                          const char* error) {
+  engine->guard.run("note of a size", [&] {
+    engine->engine.size_done(now, job_id, submit_time, error);
+    return 0;
+  });
+}
+
 int mlq_engine_push(mlq_engine_t* engine, double now, const mlq_cycle_stats_t* stats) {
   return engine->guard.run("push", [&] { return engine->engine.push(now, stats); });
 }

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "slurm-plugin/engine/size.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -36,6 +38,7 @@ typedef struct {
 	mlq_resize_mode_t resize; /* mlq_resize=off|companion|all, default companion */
 	uint32_t lead_s;          /* mlq_lead, 1..3600, default 30 */
 	uint32_t dwell_s;         /* mlq_dwell, 0..86400, default 60 */
+	bool sizing;              /* mlq_sizing=on|off, default on */
 	double tail;              /* mlq_tail, 0..100, default 0.1 */
 	char resize_partitions[512]; /* mlq_resize_partitions=a+b, "" = all */
 	char resize_accounts[512];   /* mlq_resize_accounts=a+b, "" = all */
@@ -61,6 +64,7 @@ typedef struct {
 	mlq_job_state_t state;
 	uint32_t cores;             /* allocated, or the least it will get when it starts */
 	uint32_t nodes;
+	mlq_size_request_t size;    /* of a pending job */
 	bool rankable;              /* pending, and its priority is Slurm's to compute */
 	const char *not_ranked;     /* why it is not rankable though pending, e.g. "held"; static storage */
 	uint32_t site_factor;       /* as it is now, without NICE_OFFSET, 0 if none */
@@ -193,6 +197,13 @@ bool mlq_engine_has_companions(const mlq_engine_t *engine);
 
 /* Companions to end, found by the last mlq_engine_decide(); they belong to the engine as decisions do. */
 size_t mlq_engine_endings(mlq_engine_t *engine, const mlq_ending_t **endings);
+
+/*
+ * Pending jobs that are to ask for another size, found by the last mlq_engine_decide(); they belong to the engine
+ * as decisions do. What came of each is told by mlq_engine_size_done(): error is Slurm's, NULL when it was done.
+ */
+size_t mlq_engine_sizings(mlq_engine_t *engine, const mlq_sizing_t **sizings);
+void mlq_engine_size_done(mlq_engine_t *engine, double now, uint32_t job_id, int64_t submit_time, const char *error);
 
 /* Tells mlqd what was seen and decided. 0 or -1 as for pull. */
 int mlq_engine_push(mlq_engine_t *engine, double now, const mlq_cycle_stats_t *stats);

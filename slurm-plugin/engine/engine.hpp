@@ -16,6 +16,7 @@
 #include "slurm-plugin/engine/inbox.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/sizer.hpp"
 #include "slurm-plugin/engine/targets.hpp"
 #include "slurm-plugin/engine/user_names.hpp"
 
@@ -39,6 +40,10 @@ class Engine {
   bool wants_cluster() const { return wants_cluster_; }
   bool has_companions() const { return companions_.any(); }
   std::span<const mlq_ending_t> endings() const { return endings_; }
+  std::span<const mlq_sizing_t> sizings() const { return sizings_; }
+  void size_done(double now, std::uint32_t job_id, std::int64_t submit, const char* error) {
+    sizer_.done(job_id, submit, error, now);
+  }
 
  private:
   struct Seen {
@@ -60,6 +65,7 @@ class Engine {
   void say_dry_run();
   void resize(double now);
   void say_sizes();
+  void size_pending_jobs(double now);
   void learn();
   bool holding(double now) const;
   bool stale(double now) const;
@@ -101,6 +107,8 @@ class Engine {
   const mlq_cluster_snapshot_t* cluster_seen_ = nullptr;
   bool wants_cluster_ = false;
   std::span<const mlq_ending_t> endings_;
+  Sizer sizer_;
+  std::span<const mlq_sizing_t> sizings_;
   DecisionTime spent_;
 };
 

@@ -119,6 +119,7 @@ class Job {
   // Of the last cycle, kept by the engine.
   CompanionUse companions;
   Plan plan;
+  std::string size_reason;  ///< of a pending job with a range: its size, or why it is not chosen
   Outlook expected;
   Standing standing;
   bool in_snapshot = true;

@@ -20,9 +20,26 @@ void Engine::resize(double now) {
   std::sort(jobs.begin(), jobs.end(),
             [](const Job* a, const Job* b) { return a->seen().job_id < b->seen().job_id; });
   if (on) targets_.update(now, cluster_seen_, jobs, companions_, spent_);
+  size_pending_jobs(now);
   cluster_seen_ = nullptr;
   if (config_.mode == MLQ_MODE_DRY_RUN) say_sizes();
   endings_ = companions_.endings(now, config_.lead_s, config_.mode == MLQ_MODE_ACTIVE);
+}
+
+void Engine::size_pending_jobs(double now) {
+  std::vector<Sizer::Pending> pending;
+  for (const Seen& seen : seen_) {
+    if (seen.job == nullptr) continue;
+    seen.job->size_reason.clear();
+    if (seen.snapshot->state != MLQ_JOB_PENDING || config_.mode == MLQ_MODE_OFF) continue;
+    Sizer::Pending one{seen.job, seen.snapshot,
+                       config_.sizing ? targets_.switched_off(*seen.job) : "mlq_sizing=off"};
+    if (!sizer_.concerns(one)) continue;
+    wants_cluster_ |= one.off.empty();
+    pending.push_back(std::move(one));
+  }
+  sizings_ = sizer_.decide(now, config_, pending, cluster_seen_,
+                           [this](const Job& job) { return families_.find(job.family()); });
 }
 
 /// Says what an active engine would want, when that is something new.

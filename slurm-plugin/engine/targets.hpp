@@ -41,6 +41,9 @@ class Targets {
   /// Whether the job could be given a size at all.
   bool concerns(const Job& job) const;
 
+  /// The switch of the site that keeps the job's size as it is; "": none does.
+  std::string switched_off(const Job& job) const;
+
  private:
   struct Member {
     Job* job = nullptr;
@@ -56,7 +59,6 @@ class Targets {
     std::vector<std::uint32_t> row;   ///< held by pool
   };
 
-  std::string switched_off(const Job& job) const;
   std::string why_not(const Job& job) const;
   std::string why_no_growth(Job& job, double now) const;
   void gather(double now, std::span<Job* const> jobs, Companions& companions);

@@ -18,6 +18,7 @@
 #include "slurm-plugin/sched/cluster.h"
 #include "slurm-plugin/sched/cycle.h"
 #include "slurm-plugin/sched/endings.h"
+#include "slurm-plugin/sched/resize.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 
@@ -237,6 +238,7 @@ static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
 	mlq_apply(snapshot, decisions, *count, stats);
 	ending_count = mlq_engine_endings(engine, &endings);
 	mlq_end(endings, ending_count, stats);
+	mlq_apply_sizes(engine, stats);
 }
 
 static void _cycle(ranker_t *ranker)

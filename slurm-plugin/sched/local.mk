@@ -18,7 +18,9 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/sched/cycle.c slurm-plugin/sched/cycle.h \
 	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
+	slurm-plugin/sched/resize.c slurm-plugin/sched/resize.h \
 	slurm-plugin/sched/shim.h \
+	slurm-plugin/sched/size_request.c slurm-plugin/sched/size_request.h \
 	slurm-plugin/sched/snapshot.c slurm-plugin/sched/snapshot.h \
 	slurm-plugin/sched/waiting.c slurm-plugin/sched/waiting.h
 

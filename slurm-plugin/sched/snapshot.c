@@ -6,6 +6,7 @@
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/layout.h"
 #include "slurm-plugin/sched/shim.h"
+#include "slurm-plugin/sched/size_request.h"
 #include "slurm-plugin/sched/snapshot.h"
 
 #define OPTION_ENV "_SLURM_SPANK_OPTION_ml_quality_ml_quality="
@@ -117,6 +118,7 @@ static void _fill_size(job_record_t *job_ptr, mlq_job_snapshot_t *job)
 	if (job->state == MLQ_JOB_PENDING) {
 		job->cores = job_ptr->details->min_cpus;
 		job->nodes = job_ptr->details->min_nodes;
+		mlq_size_request(job_ptr, &job->size);
 	} else {
 		job->cores = job_ptr->total_cpus;
 		job->nodes = job_ptr->total_nodes;

@@ -92,6 +92,13 @@ class SiteFactor(ClusterTest):
         self.assertAlmostEqual(self.c.sprio()[job]["PRIORITY"], with_site - 10000, delta=5)
         self.assertIn("site_factor/ml_quality: version=", self.c.log())
 
+    def test_pending_jobs_are_sized(self):
+        self.c.wait_state(self.c.submit("-n5", "--priority=4000000000"), "RUNNING")
+        job = self.c.submit("-n8", "--ml-quality=min=2,max=8,resize=companion")
+        self.c.wait_state(job, "RUNNING")
+        self.assertEqual(self.c.show(job)["NumCPUs"], "3")
+        self.assertIn(f"site_factor/ml_quality: JobId={job} asks for 3 tasks on 3 CPUs now, before 8 on 8", self.c.log())
+
     def test_shutdown_under_load_never_hangs(self):
         self.fill()
         stop = threading.Event()
@@ -107,8 +114,8 @@ class SiteFactor(ClusterTest):
                         self.c.try_run("scancel", job)
                 time.sleep(0.05)
 
-        for _ in range(30):
-            self.c.train("-n1", quality="family=load")
+        for n in range(30):  # some of them asking for more than there is: they are sized as well
+            self.c.train(f"-n{1 + n % 3 * 3}", quality="family=load,min=1,max=7,resize=companion")
         threads = [threading.Thread(target=load) for _ in range(2)]
         for thread in threads:
             thread.start()

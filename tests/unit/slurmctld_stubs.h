@@ -28,6 +28,11 @@ extern bool stub_with_dbd;
 extern int stub_stop_at;	/* the plugin is to end behind so many locks */
 extern int stub_purge_at;	/* the first job is purged before so many locks */
 
+extern int stub_updates;	/* calls of update_job() */
+extern job_desc_msg_t stub_update; /* the last one's */
+extern uid_t stub_update_uid;
+extern int stub_update_rc;	/* what it returns */
+
 extern void stub_reset(void);
 
 /* Stands for a pending job's list of so many partitions. */

@@ -10,3 +10,4 @@ TCase* cycle_cases();
 TCase* failure_cases();
 TCase* target_cases();
 TCase* companion_cases();
+TCase* sizing_cases();

@@ -34,6 +34,7 @@ int main(void)
 	suite_add_tcase(suite, snapshot_cases());
 	suite_add_tcase(suite, apply_cases());
 	suite_add_tcase(suite, shift_cases());
+	suite_add_tcase(suite, resize_cases());
 	suite_add_tcase(suite, cluster_cases());
 	suite_add_tcase(suite, ending_cases());
 	runner = srunner_create(suite);

@@ -19,6 +19,7 @@ extern void sched_take(size_t expected);
 extern TCase *snapshot_cases(void);
 extern TCase *apply_cases(void);
 extern TCase *shift_cases(void);
+extern TCase *resize_cases(void);
 extern TCase *cluster_cases(void);
 extern TCase *ending_cases(void);
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The size of a pending job: what it asks for, and what it is to ask for instead. Part of engine.h. */
+#ifndef MLQ_ENGINE_SIZE_H
+#define MLQ_ENGINE_SIZE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a pending job asks for, as far as its size is concerned. */
+typedef struct {
+	const char *refusal;     /* why no other size may be put there; static storage, NULL = one may */
+	uint32_t cpus;           /* at least */
+	uint32_t tasks;          /* 0 = not said */
+	uint32_t cpus_per_task;  /* >= 1 */
+	uint32_t tasks_per_node; /* 0 = not said */
+	uint32_t min_nodes;
+	uint32_t max_nodes;      /* 0 = any number */
+	bool whole_nodes;
+	bool memory_per_node;    /* memory is asked for by node, not by CPU */
+} mlq_size_request_t;
+
+/* A pending job that is to ask for another size. The caller looks again whether it still asks for `before`. */
+typedef struct {
+	uint32_t job_id;
+	uint32_t restarts;
+	int64_t submit_time;
+	mlq_size_request_t before;
+	uint32_t tasks;
+	uint32_t cpus;
+	uint32_t nodes;     /* exactly so many; 0 = as before */
+	const char *reason; /* valid until the next mlq_engine_decide() */
+} mlq_sizing_t;
+
+#endif

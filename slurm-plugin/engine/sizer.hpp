@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The sizes that pending jobs with a range are to ask for: what core/allocation says of what is idle.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/allocation/packing.hpp"
+#include "core/allocation/pending_size.hpp"
+#include "core/quality/family_prior.hpp"
+#include "slurm-plugin/engine/engine.h"
+#include "slurm-plugin/engine/job.hpp"
+#include "slurm-plugin/engine/size_range.hpp"
+
+namespace mlq::engine {
+
+class Sizer {
+ public:
+  static constexpr std::size_t most_per_cycle = 16;  ///< sizes that are changed; the others wait
+  static constexpr double dwell_s = 15;              ///< from one change of a job's size to the next
+  static constexpr double refused_s = 600;           ///< what Slurm refused is not tried again for so long
+  static constexpr double lasting_horizons = 10;     ///< over so many a job is judged that cannot grow later
+
+  struct Pending {
+    Job* job = nullptr;
+    const mlq_job_snapshot_t* seen = nullptr;
+    std::string off;  ///< why a switch keeps its size from being chosen; "": none does
+  };
+  using FamilyOf = std::function<const FamilyPrior*(const Job&)>;
+
+  /// Whether the job names a range of sizes.
+  bool concerns(const Pending& pending) const;
+
+  /// Sets Job::size_reason of those that name a range. `cluster` may be null: then no size is chosen.
+  std::span<const mlq_sizing_t> decide(double now, const mlq_config_t& config, std::span<const Pending> jobs,
+                                       const mlq_cluster_snapshot_t* cluster, const FamilyOf& family_of);
+
+  /// What became of a sizing: `error` is Slurm's, null when it was done.
+  void done(std::uint32_t job_id, std::int64_t submit, const char* error, double now);
+
+ private:
+  struct Memory {
+    std::int64_t submit = 0;
+    NodeRange nodes;
+    double changed_at = -1;
+    double refused_until = 0;
+    std::string refusal;
+    std::uint32_t dry_run = 0;  ///< size that was said
+    bool asked = false;
+  };
+  struct Member {
+    Pending pending;
+    SizeRange range;
+    const mlq_waiting_snapshot_t* waiting = nullptr;
+    Memory* memory = nullptr;
+    std::vector<char> allowed;     ///< one byte a node
+    std::vector<NodeShare> taken;  ///< where it would start as it stands
+  };
+  class Value;
+
+  Memory& remember(const mlq_job_snapshot_t& seen);
+  void gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now);
+  void place_waiting(const mlq_cluster_snapshot_t& cluster);
+  std::uint32_t room_for(const Member& member) const;
+  void take(double now, const mlq_config_t& config, Member& member, const PendingJob& job,
+            const SizeChoice& choice);
+
+  std::map<std::uint32_t, Memory> memories_;
+  std::vector<Member> members_;
+  std::vector<NodeRoom> room_;
+  std::vector<mlq_sizing_t> sizings_;
+  std::deque<std::string> reasons_;
+};
+
+}  // namespace mlq::engine

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "slurm-plugin/compat.h"
+#include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/resize.h"
+#include "slurm-plugin/sched/shim.h"
+#include "slurm-plugin/sched/size_request.h"
+
+/* What update_job() may touch. */
+static const slurmctld_lock_t update_locks = {.conf = READ_LOCK,
+					      .job = WRITE_LOCK,
+					      .node = WRITE_LOCK,
+					      .part = READ_LOCK,
+					      .fed = READ_LOCK};
+
+static bool _same_request(const mlq_size_request_t *a,
+			  const mlq_size_request_t *b)
+{
+	return (a->cpus == b->cpus) && (a->tasks == b->tasks) &&
+	       (a->cpus_per_task == b->cpus_per_task) &&
+	       (a->tasks_per_node == b->tasks_per_node) &&
+	       (a->min_nodes == b->min_nodes) &&
+	       (a->max_nodes == b->max_nodes) &&
+	       (a->whole_nodes == b->whole_nodes) &&
+	       (a->memory_per_node == b->memory_per_node);
+}
+
+/* The pending job that was decided about, asking for the same as then. */
+static job_record_t *_same_job(const mlq_sizing_t *sizing)
+{
+	job_record_t *job_ptr = find_job_record(sizing->job_id);
+	mlq_size_request_t now;
+
+	if (!job_ptr || (job_ptr->magic != JOB_MAGIC) || !job_ptr->details ||
+	    (job_ptr->details->submit_time != sizing->submit_time) ||
+	    (job_ptr->restart_cnt != sizing->restarts) ||
+	    !IS_JOB_PENDING(job_ptr) ||
+	    (job_ptr->job_state & JOB_STATE_FLAGS) || !job_ptr->priority)
+		return NULL;
+	mlq_size_request(job_ptr, &now);
+	if (now.refusal || !_same_request(&now, &sizing->before))
+		return NULL;
+	return job_ptr;
+}
+
+/* A variable that the batch script gets instead of the one from sbatch. */
+static void _set_environment(struct job_details *details, const char *name,
+			     uint32_t value)
+{
+	size_t length = strlen(name);
+	int i;
+
+	for (i = 0; i < details->env_cnt; i++) {
+		if (!xstrncmp(details->env_sup[i], name, length) &&
+		    (details->env_sup[i][length] == '='))
+			break;
+	}
+	if (i == details->env_cnt) {
+		xrecalloc(details->env_sup, details->env_cnt + 1,
+			  sizeof(char *));
+		details->env_cnt++;
+	}
+	xfree(details->env_sup[i]);
+	details->env_sup[i] = xstrdup_printf("%s=%u", name, value);
+}
+
+static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
+{
+	struct job_details *details = job_ptr->details;
+	job_desc_msg_t desc;
+	slurm_msg_t msg;
+	int rc;
+
+	slurm_init_job_desc_msg(&desc);
+	slurm_msg_t_init(&msg);
+	msg.data = &desc;
+	desc.job_id = sizing->job_id;
+	desc.num_tasks = sizing->tasks;
+	desc.min_cpus = sizing->cpus;
+	if (sizing->nodes) {
+		desc.min_nodes = sizing->nodes;
+		desc.max_nodes = sizing->nodes;
+	}
+	/* unchanged; without it the memory of the job would count as none */
+	if (details->pn_min_memory)
+		desc.pn_min_memory = details->pn_min_memory;
+	/* user_id stays NO_VAL: what the user may do, and no more */
+	rc = update_job(&msg, job_ptr->user_id, false);
+	if (rc == SLURM_SUCCESS) {
+		/* sbatch put them there, and srun in the script reads them */
+		_set_environment(details, "SLURM_NTASKS", sizing->tasks);
+		_set_environment(details, "SLURM_NPROCS", sizing->tasks);
+	}
+	return rc;
+}
+
+static void _apply_one(mlq_engine_t *engine, const mlq_sizing_t *sizing,
+		       mlq_cycle_stats_t *stats)
+{
+	job_record_t *job_ptr;
+	uint64_t began, held;
+	bool tried = false;
+	int rc = SLURM_SUCCESS;
+
+	mlq_pause();
+	lock_slurmctld(update_locks);
+	began = mlq_clock_us();
+	if (!mlq_stopping() && (job_ptr = _same_job(sizing))) {
+		rc = _set_size(job_ptr, sizing);
+		tried = true;
+	}
+	held = mlq_clock_us() - began;
+	unlock_slurmctld(update_locks);
+
+	stats->write_holds++;
+	stats->write_hold_sum_us += held;
+	if (held > stats->write_hold_max_us)
+		stats->write_hold_max_us = held;
+	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
+		return;
+	if (rc == SLURM_SUCCESS) {
+		stats->applied++;
+		info("%s: JobId=%u asks for %u tasks on %u CPUs now, before "
+		     "%u on %u: %s",
+		     plugin_type, sizing->job_id, sizing->tasks, sizing->cpus,
+		     sizing->before.tasks, sizing->before.cpus, sizing->reason);
+	}
+	mlq_engine_size_done(engine, time(NULL), sizing->job_id,
+			     sizing->submit_time,
+			     rc == SLURM_SUCCESS ? NULL : slurm_strerror(rc));
+}
+
+extern void mlq_apply_sizes(mlq_engine_t *engine, mlq_cycle_stats_t *stats)
+{
+	const mlq_sizing_t *sizings = NULL;
+	size_t count = mlq_engine_sizings(engine, &sizings);
+
+	for (size_t i = 0; i < count; i++) {
+		if (mlq_stopping())
+			return;
+		_apply_one(engine, &sizings[i], stats);
+	}
+}

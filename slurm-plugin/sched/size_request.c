@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "slurm-plugin/sched/size_request.h"
+
+static bool _is_array(job_record_t *job_ptr)
+{
+	return job_ptr->array_recs || (job_ptr->array_task_id != NO_VAL);
+}
+
+/* Features joined by & alone do not say how many nodes have which. */
+static bool _counts_features(const struct job_details *details)
+{
+	return (details->features && strpbrk(details->features, "|[]()*")) ||
+	       (details->cluster_features && details->cluster_features[0]);
+}
+
+static bool _asks_for_gres(job_record_t *job_ptr)
+{
+	return job_ptr->gres_list_req && list_count(job_ptr->gres_list_req);
+}
+
+static const char *_refusal(job_record_t *job_ptr)
+{
+	const struct job_details *details = job_ptr->details;
+
+	if (!job_ptr->batch_flag)
+		return "it is no batch job";
+	if (job_ptr->het_job_id)
+		return "it is part of a heterogeneous job";
+	if (_is_array(job_ptr))
+		return "it is a job array or a task of one";
+	if (job_ptr->resv_name)
+		return "it is in a reservation";
+	if (job_ptr->fed_details)
+		return "it is a federated job";
+	if (details->req_nodes)
+		return "it names nodes (--nodelist)";
+	if (_counts_features(details))
+		return "its --constraint says more than names joined by &";
+	if (_asks_for_gres(job_ptr))
+		return "it asks for generic resources";
+	if (details->contiguous)
+		return "it asks for contiguous nodes";
+	if (details->overcommit)
+		return "it overcommits CPUs";
+	if (details->core_spec != NO_VAL16)
+		return "it specialises cores or threads";
+	if (details->expanding_jobid)
+		return "it expands another job";
+	if (details->max_cpus && (details->max_cpus != NO_VAL))
+		return "it has a largest number of CPUs";
+	return NULL;
+}
+
+extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
+{
+	const struct job_details *details = job_ptr->details;
+
+	memset(out, 0, sizeof(*out));
+	out->refusal = _refusal(job_ptr);
+	out->cpus = details->min_cpus;
+	out->tasks = details->num_tasks;
+	out->cpus_per_task = 1;
+	if (details->cpus_per_task && (details->cpus_per_task != NO_VAL16))
+		out->cpus_per_task = details->cpus_per_task;
+	if (details->ntasks_per_node != NO_VAL16)
+		out->tasks_per_node = details->ntasks_per_node;
+	out->min_nodes = details->min_nodes;
+	if (details->max_nodes != NO_VAL)
+		out->max_nodes = details->max_nodes;
+	out->whole_nodes = (details->whole_node == WHOLE_NODE_REQUIRED);
+	out->memory_per_node = details->pn_min_memory &&
+			       !(details->pn_min_memory & MEM_PER_CPU);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which pending jobs may be given another size, and how it is given. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <check.h>
+
+#include "slurm-plugin/sched/resize.h"
+#include "slurm-plugin/sched/size_request.h"
+#include "tests/unit/slurmctld_stubs.h"
+#include "tests/unit/test_sched.h"
+
+static job_record_t *job_ptr;
+static mlq_sizing_t sizing;
+static mlq_cycle_stats_t stats;
+
+/* the engine, as far as resize.c knows it */
+static size_t sizing_count;
+static int told;
+static char told_error[128];
+
+extern size_t mlq_engine_sizings(mlq_engine_t *engine,
+				 const mlq_sizing_t **sizings)
+{
+	(void) engine;
+	*sizings = &sizing;
+	return sizing_count;
+}
+
+extern void mlq_engine_size_done(mlq_engine_t *engine, double now,
+				 uint32_t job_id, int64_t submit_time,
+				 const char *error)
+{
+	(void) engine;
+	(void) now;
+	ck_assert_uint_eq(job_id, sizing.job_id);
+	ck_assert_int_eq(submit_time, sizing.submit_time);
+	told++;
+	snprintf(told_error, sizeof(told_error), "%s", error ? error : "");
+}
+
+static void _setup(void)
+{
+	struct job_details *details;
+
+	sched_setup();
+	memset(&stats, 0, sizeof(stats));
+	told = 0;
+	sizing_count = 1;
+	job_ptr = stub_add(1, "min=2,max=8");
+	job_ptr->batch_flag = 1;
+	job_ptr->array_task_id = NO_VAL;
+	job_ptr->user_id = 1000;
+	details = job_ptr->details;
+	details->core_spec = NO_VAL16;
+	details->num_tasks = 8;
+	details->min_cpus = 8;
+	details->ntasks_per_node = 0;
+	details->pn_min_memory = MEM_PER_CPU | 100;
+	sizing = (mlq_sizing_t){
+		.job_id = 1,
+		.submit_time = details->submit_time,
+		.tasks = 6,
+		.cpus = 6,
+		.reason = "a test",
+	};
+	mlq_size_request(job_ptr, &sizing.before);
+	ck_assert_ptr_null(sizing.before.refusal);
+}
+
+static int _updates(void)
+{
+	stub_updates = 0;
+	mlq_apply_sizes(NULL, &stats);
+	return stub_updates;
+}
+
+START_TEST(a_size_is_asked_for_as_its_user_would)
+{
+	struct job_details *details = job_ptr->details;
+
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_uint_eq(stub_update.job_id, 1);
+	ck_assert_uint_eq(stub_update.num_tasks, 6);
+	ck_assert_uint_eq(stub_update.min_cpus, 6);
+	ck_assert_uint_eq(stub_update.min_nodes, NO_VAL);
+	ck_assert_uint_eq(stub_update.pn_min_memory, MEM_PER_CPU | 100);
+	ck_assert_uint_eq(stub_update_uid, 1000);
+	ck_assert_uint_eq(details->env_cnt, 2);
+	ck_assert_str_eq(details->env_sup[0], "SLURM_NTASKS=6");
+	ck_assert_str_eq(details->env_sup[1], "SLURM_NPROCS=6");
+	ck_assert_int_eq(told, 1);
+	ck_assert_str_eq(told_error, "");
+	ck_assert_uint_eq(stats.applied, 1);
+	/* once more: the variables are replaced, not added */
+	details->num_tasks = details->min_cpus = 6;
+	mlq_size_request(job_ptr, &sizing.before);
+	sizing.tasks = sizing.cpus = 4;
+	sizing.nodes = 2;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_uint_eq(stub_update.min_nodes, 2);
+	ck_assert_uint_eq(stub_update.max_nodes, 2);
+	ck_assert_uint_eq(details->env_cnt, 2);
+	ck_assert_str_eq(details->env_sup[0], "SLURM_NTASKS=4");
+}
+END_TEST
+
+START_TEST(another_job_than_the_one_decided_about_is_left_alone)
+{
+	struct job_details *details = job_ptr->details;
+
+	details->submit_time++;
+	ck_assert_int_eq(_updates(), 0);
+	details->submit_time--;
+	job_ptr->restart_cnt = 1;
+	ck_assert_int_eq(_updates(), 0);
+	job_ptr->restart_cnt = 0;
+	job_ptr->job_state = JOB_RUNNING;
+	ck_assert_int_eq(_updates(), 0);
+	job_ptr->job_state = JOB_PENDING | JOB_COMPLETING;
+	ck_assert_int_eq(_updates(), 0);
+	job_ptr->job_state = JOB_PENDING;
+	job_ptr->priority = 0;
+	ck_assert_int_eq(_updates(), 0);
+	job_ptr->priority = 10;
+	details->num_tasks = 7; /* its user changed it meanwhile */
+	ck_assert_int_eq(_updates(), 0);
+	details->num_tasks = 8;
+	details->req_nodes = "n1";
+	ck_assert_int_eq(_updates(), 0);
+	details->req_nodes = NULL;
+	stub_stop_at = stub_locks + 1;
+	ck_assert_int_eq(_updates(), 0);
+	stub_stop_at = 0;
+	ck_assert_int_eq(told, 0);
+	ck_assert_int_eq(_updates(), 1);
+}
+END_TEST
+
+START_TEST(what_slurm_refuses_is_told)
+{
+	stub_update_rc = ESLURM_JOB_SETTING_DB_INX;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_int_eq(told, 0); /* it is tried again in the next cycle */
+	stub_update_rc = ESLURM_ACCOUNTING_POLICY;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_int_eq(told, 1);
+	ck_assert_str_eq(told_error, "refused");
+	ck_assert_uint_eq(job_ptr->details->env_cnt, 0);
+	ck_assert_uint_eq(stats.applied, 0);
+}
+END_TEST
+
+static const char *_refusal(void)
+{
+	mlq_size_request_t request;
+
+	mlq_size_request(job_ptr, &request);
+	return request.refusal ? request.refusal : "none";
+}
+
+/* Each of these alone keeps a job as it is. */
+START_TEST(requests_that_are_left_as_they_are)
+{
+	struct job_details *details = job_ptr->details;
+
+#define REFUSED(set, unset, text)                          \
+	do {                                               \
+		set;                                       \
+		ck_assert_ptr_nonnull(strstr(_refusal(), text)); \
+		unset;                                     \
+		ck_assert_str_eq(_refusal(), "none");      \
+	} while (0)
+	REFUSED(job_ptr->batch_flag = 0, job_ptr->batch_flag = 1, "batch");
+	REFUSED(job_ptr->het_job_id = 5, job_ptr->het_job_id = 0, "heterog");
+	REFUSED(job_ptr->array_task_id = 0, job_ptr->array_task_id = NO_VAL,
+		"array");
+	REFUSED(job_ptr->resv_name = "r", job_ptr->resv_name = NULL,
+		"reservation");
+	REFUSED(details->req_nodes = "n1", details->req_nodes = NULL,
+		"--nodelist");
+	REFUSED(details->features = "[a*2&b*1]", details->features = "a&b",
+		"--constraint");
+	REFUSED(details->features = "a|b", details->features = "a&b",
+		"--constraint");
+	REFUSED(details->contiguous = 1, details->contiguous = 0, "contiguous");
+	REFUSED(details->overcommit = 1, details->overcommit = 0, "overcommit");
+	REFUSED(details->core_spec = 2, details->core_spec = NO_VAL16,
+		"specialises");
+	REFUSED(details->expanding_jobid = 9, details->expanding_jobid = 0,
+		"expands");
+	REFUSED(details->max_cpus = 9, details->max_cpus = NO_VAL, "largest");
+}
+END_TEST
+
+START_TEST(the_request_is_read)
+{
+	struct job_details *details = job_ptr->details;
+	mlq_size_request_t request;
+
+	details->cpus_per_task = 2;
+	details->min_cpus = 16;
+	details->min_nodes = 2;
+	details->max_nodes = 4;
+	details->whole_node = WHOLE_NODE_REQUIRED;
+	details->ntasks_per_node = 4;
+	details->pn_min_memory = 100;
+	mlq_size_request(job_ptr, &request);
+	ck_assert_uint_eq(request.cpus, 16);
+	ck_assert_uint_eq(request.tasks, 8);
+	ck_assert_uint_eq(request.cpus_per_task, 2);
+	ck_assert_uint_eq(request.tasks_per_node, 4);
+	ck_assert_uint_eq(request.min_nodes, 2);
+	ck_assert_uint_eq(request.max_nodes, 4);
+	ck_assert(request.whole_nodes && request.memory_per_node);
+	details->cpus_per_task = NO_VAL16;
+	details->max_nodes = NO_VAL;
+	details->whole_node = 0;
+	details->ntasks_per_node = NO_VAL16;
+	details->pn_min_memory = MEM_PER_CPU | 5;
+	mlq_size_request(job_ptr, &request);
+	ck_assert_uint_eq(request.cpus_per_task, 1);
+	ck_assert_uint_eq(request.tasks_per_node, 0);
+	ck_assert_uint_eq(request.max_nodes, 0);
+	ck_assert(!request.whole_nodes && !request.memory_per_node);
+}
+END_TEST
+
+extern TCase *resize_cases(void)
+{
+	TCase *tcase = tcase_create("resize");
+
+	tcase_add_checked_fixture(tcase, _setup, sched_teardown);
+	tcase_add_test(tcase, a_size_is_asked_for_as_its_user_would);
+	tcase_add_test(tcase,
+		       another_job_than_the_one_decided_about_is_left_alone);
+	tcase_add_test(tcase, what_slurm_refuses_is_told);
+	tcase_add_test(tcase, requests_that_are_left_as_they_are);
+	tcase_add_test(tcase, the_request_is_read);
+	return tcase;
+}
