@@ -10,9 +10,11 @@ namespace mlq {
 
 namespace {
 
-constexpr std::size_t fewest_points = 3;  // below this the curve has no say
-constexpr double farthest = 1 << 20;      // iterations that a search for the target looks ahead
-constexpr double near = 0.01, lost = 0.15, confirmation = 0.3;  // see OutlookTracker
+constexpr std::size_t fewest_points = 3;    // below this the curve has no say
+constexpr double farthest = 1 << 20;        // iterations that a search for the target looks ahead
+constexpr double near = 0.03, lost = 0.15;  // see OutlookTracker
+constexpr double quiet_confirmation = 0.6, noisy_confirmation = 0.8, noisy = 0.002;
+constexpr double wandering = 0.4, widest = 0.03;  // of the error of the present; at most
 
 // Iterations until the curve has gained `missing`; infinite when it sees no way there.
 double iterations_to(const LossCurve& curve, double missing) {
@@ -27,20 +29,29 @@ double iterations_to(const LossCurve& curve, double missing) {
   return high;
 }
 
+// How well the present is known, in reductions so far.
+double error_of(const LossCurve& curve) {
+  const Forecast now = curve.forecast(0);
+  const double behind = std::abs(curve.first_loss() - now.predicted);
+  const double error = behind > 0 ? (now.upper - now.lower) / 2 / behind : 1;
+  return std::isfinite(error) ? std::max(error, 0.0) : 1;
+}
+
 }  // namespace
 
-double OutlookTracker::confirm(double fraction, double to_target, double done,
+double OutlookTracker::confirm(double fraction, double to_target, double done, double error,
                                const OutlookOptions& options) {
   if (reached_ && fraction >= options.target_fraction - lost) return 0;
   if (reached_) reached_ = false, near_since_ = -1;
-  if (fraction < options.target_fraction - near) {
+  const double confirmation =
+      quiet_confirmation + (noisy_confirmation - quiet_confirmation) * std::min(error / noisy, 1.0);
+  if (fraction < options.target_fraction - near - std::min(wandering * error, widest)) {
     near_since_ = -1;
   } else {
     if (near_since_ < 0) near_since_ = done;
-    const double until = near_since_ * (1 + confirmation);
-    reached_ = done >= until;
+    reached_ = done >= near_since_ * (1 + confirmation);
     if (reached_) return 0;
-    if (to_target <= 0) to_target = until - done;
+    to_target = std::max(to_target, near_since_);  // it may well be there: after those that surely are not
   }
   // No way there is seen: as many iterations again as were done, so its claim fades as it goes on for
   // nothing.
@@ -51,6 +62,7 @@ double OutlookTracker::confirm(double fraction, double to_target, double done,
 Outlook OutlookTracker::update(const LossCurve& curve, double done, const OutlookOptions& options) {
   Outlook outlook = fresh_outlook(options);
   outlook.to_end = iterations_left(done, options);
+  outlook.end_known = end_known(done, options);
   if (curve.verdict() == Verdict::diverged) {  // nothing to gain; what it reached stays
     outlook.known = true;
     outlook.fraction = curve.fraction_reached();
@@ -63,10 +75,12 @@ Outlook OutlookTracker::update(const LossCurve& curve, double done, const Outloo
     return outlook;
   }
   outlook.known = true;
-  outlook.fraction = curve.fraction_reached();
+  const double behind = curve.fraction_reached(), foreseen = curve.gain(farthest);
+  const double whole = options.own_target || !(behind + foreseen > 0) ? 1 : behind + foreseen;
+  outlook.fraction = std::min(behind / whole, 1.0);
   outlook.gain = GainTable([&](double n) { return curve.gain(n); });
-  const double to_target = iterations_to(curve, options.target_fraction - outlook.fraction);
-  outlook.to_target = confirm(outlook.fraction, to_target, done, options);
+  const double to_target = iterations_to(curve, (options.target_fraction - outlook.fraction) * whole);
+  outlook.to_target = confirm(outlook.fraction, to_target, done, error_of(curve), options);
   if (showing > 0) outlook.to_target = std::max({std::isfinite(to_target) ? to_target : 0, showing, 0.5});
   return outlook;
 }

@@ -3,6 +3,7 @@ libmlqcore_la_SOURCES += \
 	core/allocation/allocator.cpp core/allocation/allocator.hpp \
 	core/allocation/curve_outlook.cpp \
 	core/allocation/concave_hull.cpp core/allocation/concave_hull.hpp \
+	core/allocation/fair_clock.cpp core/allocation/fair_clock.hpp \
 	core/allocation/outlook.cpp core/allocation/outlook.hpp \
 	core/allocation/pending_size.cpp core/allocation/pending_size.hpp \
 	core/allocation/packing.cpp core/allocation/packing.hpp \

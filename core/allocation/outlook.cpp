@@ -72,9 +72,16 @@ double iterations_left(double done, const OutlookOptions& options) {
   return options.unknown_left;
 }
 
+bool end_known(double done, const OutlookOptions& options) {
+  done = std::isfinite(done) && done > 0 ? done : 0;
+  return (std::isfinite(options.iterations) && options.iterations > done) ||
+         (std::isfinite(options.expected_iterations) && options.expected_iterations > done);
+}
+
 Outlook fresh_outlook(const OutlookOptions& options) {
   Outlook outlook;
   outlook.to_end = iterations_left(0, options);
+  outlook.end_known = end_known(0, options);
   outlook.to_target = std::min(options.show_itself, outlook.to_end);
   return outlook;
 }

@@ -58,6 +58,7 @@ struct Outlook {
   double fraction = 0;   ///< of the reachable reduction, in [0, 1]
   double to_target = 0;  ///< iterations until the target, > 0; 0: reached; infinite: no way there is seen
   double to_end = 0;     ///< iterations until the job ends, > 0; infinite: not known
+  bool end_known = false;  ///< to_end is what the job states or earlier runs had, not the same for every job
   GainTable gain;
 };
 
@@ -68,23 +69,34 @@ struct OutlookOptions {
   double expected_iterations = 0;  ///< of a job like this one, from earlier runs; 0: unknown
   double unknown_left = 100;       ///< iterations left of a job of which nothing is known: the same for all
   double show_itself = 20;  ///< iterations that every job gets soon, whatever its first losses look like
+  bool own_target = false;  ///< the curve has a target of the job's own: fractions count towards it
 };
 
 /// Iterations left of a run of which `done` are done: as stated; else as expected, while that is ahead; else
 /// the same for every job. > 0.
 double iterations_left(double done, const OutlookOptions& options);
+/// Whether that is stated or expected.
+bool end_known(double done, const OutlookOptions& options);
 
-/// Makes the outlook of one job, report by report. Forecasts of the floor jump about; a job whose target were
-/// taken for reached at the first optimistic one would wait with the finished ones and never prove it wrong.
-/// So the target counts as reached once the fraction has stayed within 0.01 of it for 30 % more iterations,
-/// and from then on while the fraction does not fall 0.15 short of it.
+/// Makes the outlook of one job, report by report.
+///
+/// The floor of a noisy curve is not its lowest report, which lies below by some standard deviations of the
+/// noise and would keep a job that has converged short of its target for good: the fraction reached is what
+/// is behind over what is behind and still foreseen. (With a target of the job's own, over the way to that.)
+///
+/// Forecasts jump about; a job whose target were taken for reached at the first optimistic one would wait
+/// with the finished ones and never prove it wrong. So the target counts as reached once the fraction has
+/// stayed within 0.03 of it (in noise, 0.06) for 60 % more iterations, 80 % where the present is known no
+/// better than to 0.002 of the reduction, and from then on while it does not fall 0.15 short of it. Meanwhile
+/// the way to the target is taken to be no shorter than what is done.
 class OutlookTracker {
  public:
   /// From a curve that is fitted, with `done` iterations reported. Never throws.
   Outlook update(const LossCurve& curve, double done, const OutlookOptions& options);
 
  private:
-  double confirm(double fraction, double to_target, double done, const OutlookOptions& options);
+  double confirm(double fraction, double to_target, double done, double confirmation,
+                 const OutlookOptions& options);
   double near_since_ =
       -1;  ///< iterations at which the fraction came near the target and stayed; -1: it is not near
   bool reached_ = false;

@@ -5,14 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/allocation/fair_clock.hpp"
 #include "core/allocation/policy.hpp"
 
 namespace mlq {
 
 /// mlq and oracle: jobs short of their target by the least work to it, then jobs by the least work to their
-/// end, `tail` saying how the two compare. A job's worth per second is weight * rate(cores) / iterations to
-/// go: what it buys of its next mark. With linear scaling that is shortest remaining work first; where
-/// scaling flattens, the marginal unit goes elsewhere.
+/// end, `tail` saying how the two compare. A job's worth per second is rate(cores) / iterations to its target
+/// plus tail * rate(cores) / iterations to its end: what it buys of its marks. With linear scaling that is
+/// shortest remaining work first; where scaling flattens, the marginal unit goes elsewhere.
+///
+/// Whoever falls too far behind what equal shares would have given it (FairClock) is overdue and holds at
+/// least an equal share before anything is auctioned. All jobs together could hold theirs, so there is always
+/// room: with free moves no job ends later than when equal shares would have done (1 + slack) times its work
+/// and `grace` typical stays more, as long as the number of jobs does not exceed that under equal shares. The
+/// work is what is done and what is left; where the end is not known, at most as much again as was done.
 class QualityPolicy final : public Policy, private Objective {
  public:
   enum class Knows { reports, truth };
@@ -31,9 +38,17 @@ class QualityPolicy final : public Policy, private Objective {
   bool settles() const override { return true; }
   double value(std::size_t job, double units) const override;
   Term term_of(const JobView& job, double now) const;
+  const Outlook* outlook_of(const JobView& job) const {
+    return knows_ == Knows::truth ? job.truth : job.outlook;
+  }
+  bool overdue(const JobView& job, const Term& term, double fair_service) const;
+  double set_explorers(const ClusterView& view, std::vector<UnitRequest>& requests, double capacity);
+  void set_floors(const ClusterView& view, std::vector<UnitRequest>& requests, double capacity);
 
   Knows knows_;
+  FairClock clock_;
   std::vector<Term> terms_;
+  std::vector<std::size_t> new_, late_;  ///< indices of jobs
 };
 
 /// SLAQ as its authors had it (papers: SLAQ, sections 3.3 and 5.2): a job with at most one loss gets

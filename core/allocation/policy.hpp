@@ -19,11 +19,11 @@ namespace mlq {
 struct JobView {
   UnitRequest request;  ///< policies set floor and rank themselves
   Holding held;
-  double arrival = 0;                ///< seconds
-  double attained = 0;               ///< core-seconds so far
-  double waiting = 0;                ///< seconds since it last held anything; 0 while it holds something
-  RateModel rate;                    ///< learnt
-  const Outlook* outlook = nullptr;  ///< from reports; null: none so far
+  double arrival = 0;   ///< seconds
+  double attained = 0;  ///< core-seconds so far; 0 while it holds cores: not known, it is never overdue
+  double waiting = 0;   ///< seconds since it last held anything; 0 while it holds something
+  RateModel rate;       ///< learnt
+  const Outlook* outlook = nullptr;          ///< from reports; null: none so far
   const TwoPointForecast* recent = nullptr;  ///< for slaq
   const Outlook* truth = nullptr;            ///< for oracle and srtf, which only a simulation can serve
   RateModel true_rate;
@@ -39,9 +39,13 @@ struct ClusterView {
 
 struct PolicyOptions {
   SettleOptions settle;  ///< horizon here: over which moves must pay
-  double tail = 0.1;     ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
+  double tail = 0.15;    ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
   double tail_age_power =
-      0.25;  ///< how much of the tail goes by age: 0 none, 1 nearly first come, first served
+      0.2;  ///< how much of the tail goes by age: 0 none, 1 nearly first come, first served
+  /// mlq: a job is overdue once equal shares would have done (1 + slack) times its work and, on top, what
+  /// they do in `grace` times the time that jobs stay here; overdue jobs get at least an equal share. >= 0;
+  /// infinite: no bound.
+  double slack = 0.25, grace = 4;
   double explore_share = 0.25;   ///< of the capacity, the most that new jobs get to show themselves
   double explore_seconds = 120;  ///< after which a job that has not reported is no longer new
   double age_scale = 300;        ///< seconds in the cluster at which `tail` is meant

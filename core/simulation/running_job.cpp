@@ -106,7 +106,7 @@ void RunningJob::hear(double until, const OutlookOptions& options) {
 
 void RunningJob::look_at_truth() {
   const double last = static_cast<double>(trace_->iterations());
-  truth_.known = true;
+  truth_.known = truth_.end_known = true;
   truth_.fraction = fraction();
   truth_.to_end = std::max(last - progress_, 1e-9);
   truth_.to_target = std::max(trace_->progress_to(0.95) - progress_, 0.0);

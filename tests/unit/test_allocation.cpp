@@ -5,6 +5,7 @@ int main() {
   Suite* suite = suite_create("allocation");
   add_ranking_tests(suite);
   add_allocator_tests(suite);
+  add_outlook_tests(suite);
   add_policy_tests(suite);
   add_settle_tests(suite);
   add_pending_size_tests(suite);

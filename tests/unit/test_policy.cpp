@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/allocation/fair_clock.hpp"
 #include "core/allocation/policy.hpp"
-#include "core/quality/curve.hpp"
 #include "core/throughput/iteration_time.hpp"
 #include "tests/unit/test_allocation.hpp"
 
@@ -96,7 +96,7 @@ START_TEST(quality_serves_the_shortest_way_to_target_first) {
   scene.add(1, 50, 100);  // 50 core-seconds to the target
   scene.add(1, 20, 100);  // 20
   scene.add(4, 10, 100);  // 40
-  scene.add(1, 0, 10);    // reached; ends soon
+  scene.add(1, 0, 50);    // reached; ends in 50
   const auto units = scene.decide("mlq");
   ck_assert_uint_eq(units[1], 64);
   ck_assert_uint_eq(units[2], 4);
@@ -158,6 +158,101 @@ START_TEST(new_jobs_get_a_bounded_grant) {
 }
 END_TEST
 
+// One old job against new ones that are worth more, in equal shares of 10 cores.
+Scene crowd(double attained, double to_end, bool end_known) {
+  Scene scene(100);
+  scene.add(1, 0, to_end);
+  scene.outlooks[0].end_known = end_known;
+  scene.jobs[0].arrival = 0;
+  scene.jobs[0].attained = attained;
+  for (int i = 1; i < 10; ++i) scene.add(1, 20, 100).arrival = 1000;
+  return scene;
+}
+
+START_TEST(whoever_falls_behind_equal_shares_is_overdue) {
+  mlq::PolicyOptions options;
+  options.slack = 0.25;
+  options.grace = 1;  // the mean age, 100 s, times 10 cores
+  // Equal shares did 10,000 core-seconds since. The work is what is done and left, if the end is not known at
+  // most as much again as is done; 64 cores need 1.5 / 6.4 of the time of an equal share for what is left.
+  ck_assert_uint_eq(crowd(6500, 1000, true).decide("mlq", options)[0], 1);   // 10,234 of 10,375
+  ck_assert_uint_eq(crowd(6300, 1000, true).decide("mlq", options)[0], 20);  // 10,234 of 10,125
+  ck_assert_uint_eq(crowd(100, 9000, true).decide("mlq", options)[0], 1);    // 12,109 of 12,375
+  ck_assert_uint_eq(crowd(100, 9000, false).decide("mlq", options)[0], 20);  // 10,023 of 1,250
+  ck_assert_uint_eq(crowd(7100, 1e9, false).decide("mlq", options)[0], 1);   // 11,664 of 18,750
+  Scene small = crowd(5000, 3000, true);
+  ck_assert_uint_eq(small.decide("mlq", options)[0], 1);  // 10,703 of 11,000
+  small.jobs[0].request.max = 12;
+  ck_assert_uint_eq(small.decide("mlq", options)[0], 12);  // 13,750 of 11,000
+  options.slack = infinite;
+  ck_assert_uint_eq(crowd(6300, 1000, true).decide("mlq", options)[0], 1);
+  options.slack = 0;
+  ck_assert_uint_eq(crowd(0, 1000, true).decide("mlq", options)[0], 1);  // what it had is not known
+}
+END_TEST
+
+START_TEST(all_that_are_overdue_get_the_same) {
+  Scene scene(100);
+  for (int i = 0; i < 8; ++i) {
+    scene.add(1, i == 0 ? 5 : 0, 1000).arrival = 0;
+    scene.jobs.back().attained = i == 0 ? 1e6 : 10;
+  }
+  mlq::PolicyOptions options;
+  options.grace = 0;
+  const auto units = scene.decide("mlq", options);
+  for (int i = 1; i < 8; ++i) ck_assert_uint_ge(units[i], 14);  // 100 / 7, more than the share of 12.5
+}
+END_TEST
+
+START_TEST(the_fair_clock_counts_equal_shares) {
+  Scene scene(120);
+  for (int i = 0; i < 3; ++i) scene.add(1, 10, 100).arrival = 90;
+  scene.jobs[2].request.max = 10;
+  mlq::FairClock clock;
+  const auto advance = [&](double now) { clock.advance({now, 3, scene.pools, scene.jobs, {}}); };
+  advance(100);  // first seen at age 10: the present share since
+  ck_assert_double_eq_tol(clock.service()[0], 400, 1e-9);
+  ck_assert_double_eq_tol(clock.service()[2], 100, 1e-9);
+  ck_assert_double_eq_tol(clock.typical_stay(), 10, 1e-9);
+  scene.jobs.pop_back();
+  advance(110);  // three until now, two from now on; those who run pay for the change
+  ck_assert_double_eq_tol(clock.service()[0], 800, 1e-9);
+  ck_assert_double_eq_tol(clock.share(), 60, 1e-9);
+  scene.jobs[0].held.move_cost = 4;
+  scene.add(1, 10, 100).arrival = 110;
+  scene.jobs.back().request.key = 9;
+  advance(120);
+  advance(130);
+  ck_assert_double_eq_tol(clock.service()[0], 800 + 600 + 6 * 40, 1e-9);
+  ck_assert_double_eq_tol(clock.service()[1], 800 + 600 + 10 * 40, 1e-9);
+  advance(130);
+  ck_assert_double_eq_tol(clock.service()[1], 800 + 600 + 10 * 40, 1e-9);
+  advance(50);  // time went back: anew, nobody has arrived
+  ck_assert_double_eq(clock.service()[1], 0);
+}
+END_TEST
+
+START_TEST(typical_stay_is_learnt_from_those_who_left) {
+  mlq::FairClock clock;
+  const std::vector<mlq::Pool> pools{{10, 1}};
+  for (int i = 0; i < 200; ++i) {
+    Scene scene(10);
+    scene.add(1, 10, 100).arrival = 1000.0 * i;
+    scene.jobs[0].request.key = static_cast<std::uint64_t>(i);
+    clock.advance({1000.0 * i, 3, pools, scene.jobs, {}});
+    if (i == 5) ck_assert_double_eq_tol(clock.typical_stay(), 1000, 1e-9);
+  }
+  ck_assert_double_eq_tol(clock.typical_stay(), 1000, 1e-9);
+  for (int i = 0; i < 200; ++i) {
+    Scene scene(10);
+    scene.add(1, 10, 100).arrival = 200000 + 10.0 * i;
+    scene.jobs[0].request.key = static_cast<std::uint64_t>(1000 + i);
+    clock.advance({200000 + 10.0 * i, 3, pools, scene.jobs, {}});
+  }
+  ck_assert_double_eq_tol(clock.typical_stay(), 10, 20);
+}
+END_TEST
+
 START_TEST(slaq_follows_its_two_point_forecast) {
   Scene scene(20);
   scene.add(1, 10, 100);
@@ -169,22 +264,6 @@ START_TEST(slaq_follows_its_two_point_forecast) {
   const auto units = scene.decide("slaq");
   // The 8th core of the first is worth 0.25 / 2^7, less than one of the second, which always is worth 0.002.
   ck_assert(units == (std::vector<std::uint32_t>{7, 7, 6}));
-}
-END_TEST
-
-START_TEST(two_point_forecast) {
-  mlq::TwoPointForecast forecast;
-  ck_assert_double_eq(forecast.gain(4, 3), 0);
-  forecast.add(8, 100);  // loads data, not counted
-  forecast.add(4, 2);
-  forecast.add(2, 4);
-  ck_assert_double_eq_tol(forecast.work(), 3, 1e-12);
-  // 4 cores, 3 s, 3 core-seconds each: 4 iterations: 2 -> 0.125; the largest drop was 4.
-  ck_assert_double_eq_tol(forecast.gain(4, 3), (2 - 0.125) / 4, 1e-12);
-  forecast.add(std::nan(""), 1);
-  ck_assert_uint_eq(forecast.losses(), 3);
-  forecast.add(3, 3);
-  ck_assert_double_lt(forecast.gain(4, 3), 0);
 }
 END_TEST
 
@@ -216,67 +295,11 @@ START_TEST(baselines_order_as_they_say) {
 }
 END_TEST
 
-START_TEST(gain_table) {
-  const mlq::GainTable exponential([](double n) { return -std::expm1(-0.1 * n); });
-  ck_assert_double_eq(exponential(0), 0);
-  for (double n : {0.25, 1.0, 8.0, 64.0})
-    ck_assert_double_eq_tol(exponential(n), -std::expm1(-0.1 * n), 1e-6);
-  double before = 0, slope = infinite;
-  for (double n = 1; n < 100; ++n) {
-    ck_assert_double_le(exponential(n) - before, slope + 1e-6);
-    slope = exponential(n) - before;
-    before = exponential(n);
-  }
-  ck_assert_double_le(exponential(1e30), 1);
-  const mlq::GainTable broken([](double n) { return n > 4 ? std::nan("") : 2 * n; });
-  ck_assert_double_le(broken(1000), 1);
-  ck_assert_double_ge(broken(1000), broken(4));
-}
-END_TEST
-
-START_TEST(outlook_follows_a_curve) {
-  mlq::LossCurve curve;
-  mlq::OutlookTracker tracker;
-  mlq::OutlookOptions options;
-  options.iterations = 200;
-  mlq::Outlook outlook;
-  for (int k = 1; k <= 150; ++k) {
-    curve.add({static_cast<double>(k), 1 + 2 * std::exp(-0.05 * k), 10.0 * k, 1});
-    curve.refit();
-    outlook = tracker.update(curve, k, options);
-    if (k == 40) {  // 86 % reached; 95 % comes at iteration 60
-      ck_assert_double_gt(outlook.to_target, 3);
-      ck_assert_double_lt(outlook.to_target, 60);
-      ck_assert_double_eq_tol(outlook.to_end, 160, 1e-9);
-    }
-  }
-  ck_assert(outlook.known);
-  ck_assert_double_eq(outlook.to_target, 0);
-  ck_assert_double_gt(outlook.fraction, 0.95);
-  for (int k = 151; k < 156; ++k) curve.add({static_cast<double>(k), std::nan(""), 10.0 * k, 1});
-  curve.refit();
-  ck_assert_double_eq(tracker.update(curve, 155, options).to_target, 0);
-}
-END_TEST
-
 START_TEST(a_job_takes_less_than_two_kib) {
   // Beside its history and fit: what is kept for it, and what one decision needs.
   const std::size_t kept = sizeof(mlq::IterationTime) + sizeof(mlq::OutlookTracker) + sizeof(mlq::Outlook);
   const std::size_t deciding = sizeof(mlq::JobView) + sizeof(mlq::UnitRequest) + sizeof(mlq::Holding) + 128;
   ck_assert_uint_le(kept + deciding, 2048);
-}
-END_TEST
-
-START_TEST(iterations_left_by_what_is_known) {
-  mlq::OutlookOptions options;
-  ck_assert_double_eq(mlq::iterations_left(30, options), options.unknown_left);
-  options.expected_iterations = 80;
-  ck_assert_double_eq(mlq::iterations_left(30, options), 50);
-  options.iterations = 40;
-  ck_assert_double_eq(mlq::iterations_left(30, options), 10);
-  ck_assert_double_eq(mlq::iterations_left(90, options), options.unknown_left);
-  options.iterations = infinite;
-  ck_assert_double_eq(mlq::iterations_left(std::nan(""), options), 80);
 }
 END_TEST
 
@@ -292,13 +315,13 @@ void add_policy_tests(Suite* suite) {
   tcase_add_test(tests, older_jobs_go_first_in_the_tail);
   tcase_add_test(tests, scaling_that_flattens_spreads_the_cores);
   tcase_add_test(tests, new_jobs_get_a_bounded_grant);
+  tcase_add_test(tests, whoever_falls_behind_equal_shares_is_overdue);
+  tcase_add_test(tests, all_that_are_overdue_get_the_same);
+  tcase_add_test(tests, the_fair_clock_counts_equal_shares);
+  tcase_add_test(tests, typical_stay_is_learnt_from_those_who_left);
   tcase_add_test(tests, slaq_follows_its_two_point_forecast);
-  tcase_add_test(tests, two_point_forecast);
   tcase_add_test(tests, maxmin_raises_the_worst);
   tcase_add_test(tests, baselines_order_as_they_say);
-  tcase_add_test(tests, gain_table);
-  tcase_add_test(tests, outlook_follows_a_curve);
   tcase_add_test(tests, a_job_takes_less_than_two_kib);
-  tcase_add_test(tests, iterations_left_by_what_is_known);
   suite_add_tcase(suite, tests);
 }

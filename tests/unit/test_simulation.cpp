@@ -212,6 +212,27 @@ START_TEST(quality_reaches_targets_sooner_and_ends_no_later) {
 }
 END_TEST
 
+// A long job and a stream of short ones that is nearly all the cluster can do: shortest first would let it
+// wait till the stream ends.
+START_TEST(a_stream_of_short_jobs_does_not_starve_a_long_one) {
+  const std::vector<Trace> traces{exponential_trace("a", 0.1, 50)};
+  std::vector<SimJob> jobs{job_of(1, 0, 120, traces[0])};
+  for (int i = 1; i < 300; ++i) jobs.push_back(job_of(i + 1, 10 * i, 12.5, traces[0], 16));
+  for (SimJob& job : jobs) job.says_iterations = true;
+  SimConfig config;
+  config.pools = {{64, 1}};
+  const auto finish = [&](const char* name, double slack) {
+    mlq::PolicyOptions options;
+    options.slack = slack, options.grace = 2;
+    return simulate(config, jobs, traces, *mlq::make_policy(name, options)).jobs[0].finish;
+  };
+  const double fair = finish("fair", 0), bound = mlq::PolicyOptions().slack;
+  const double unbounded = finish("mlq", 1e9), bounded = finish("mlq", bound);
+  ck_assert_double_gt(unbounded, 1.5 * fair);
+  ck_assert_double_lt(bounded, 1.25 * fair);
+}
+END_TEST
+
 START_TEST(reports_may_be_late_and_noisy) {
   const std::vector<Trace> traces{exponential_trace("a", 0.1, 50)};
   const auto jobs = small_draw(traces, 1.0, 0.02);
@@ -261,6 +282,7 @@ int main() {
   tcase_add_test(tests, the_draw_has_its_load);
   tcase_add_test(tests, no_capacity_is_invented_or_lost);
   tcase_add_test(tests, quality_reaches_targets_sooner_and_ends_no_later);
+  tcase_add_test(tests, a_stream_of_short_jobs_does_not_starve_a_long_one);
   tcase_add_test(tests, reports_may_be_late_and_noisy);
   tcase_add_test(tests, summary_of_a_run);
   suite_add_tcase(suite, tests);

@@ -235,6 +235,15 @@ void add_policy_options(CLI::App& command, Options& o) {
                   "How much of the tail goes by age: 0 none, 1 nearly first come, first served")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
+  command
+      .add_option("--slack", o.policy.slack,
+                  "mlq: a job is overdue when it ends later than under equal shares by this part of its work")
+      ->check(not_negative)
+      ->capture_default_str();
+  command
+      .add_option("--grace", o.policy.grace, "… and by so many times the time that jobs stay in the cluster")
+      ->check(not_negative)
+      ->capture_default_str();
   command.add_flag("--families", o.config.learn_families,
                    "Expect of a job the iterations of earlier ones of its curve");
   command.add_flag("--json", o.json, "Print the results as JSON");
