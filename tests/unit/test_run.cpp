@@ -20,13 +20,13 @@ using namespace mlq::run;
 namespace {
 
 CompanionView joined(std::int64_t units) {
-  return {units, CompanionState::joined, "p"};
+  return {units, CompanionState::joined, "p", 0};
 }
 CompanionView pending(std::int64_t units, const char* partition = "p") {
-  return {units, CompanionState::pending, partition};
+  return {units, CompanionState::pending, partition, 0};
 }
 Target target(std::int64_t units, std::vector<Grant> grants = {}) {
-  return {units, 2, std::move(grants), 0, ""};
+  return {units, 2, std::move(grants), 0, "", {}};
 }
 std::string numbers(const std::vector<std::size_t>& list) {
   std::string text;
@@ -55,7 +55,7 @@ START_TEST(test_growing_does_not_ask_twice) {
   // a grant of another partition is another one, but there must be room for it
   check_text(grants(plan_companions(wanted, {pending(2, "q")}).submit), "p:1 ");
   // those on their way out hold nothing
-  check_text(grants(plan_companions(wanted, {{3, CompanionState::leaving, "p"}}).submit), "p:2 p:1 ");
+  check_text(grants(plan_companions(wanted, {{3, CompanionState::leaving, "p", 0}}).submit), "p:2 p:1 ");
   check_text(grants(plan_companions(wanted, {joined(2)}).submit), "p:1 ");
 }
 END_TEST
@@ -79,6 +79,35 @@ START_TEST(test_shrinking_keeps_the_most_and_then_the_oldest) {
   check_text(numbers(plan_companions(target(7), {joined(3), joined(3), joined(2)}).release), "1 ");
   std::vector<CompanionView> many(1000, joined(7));
   ck_assert_uint_eq(plan_companions(target(2 + 7 * 500 + 3), many).release.size(), 500);
+}
+END_TEST
+
+START_TEST(test_those_that_must_leave_go_whatever_the_sizes_say) {
+  std::vector<CompanionView> have{joined(4), joined(2), joined(1), pending(1)};
+  for (std::size_t i = 0; i < have.size(); ++i) have[i].job = 101 + static_cast<std::int64_t>(i);
+  Target wanted = target(6);
+  wanted.leave = {101};  // the one that would have been kept
+  check_text(numbers(plan_companions(wanted, have).release), "0 ");
+  wanted.leave = {104, 101};
+  check_text(numbers(plan_companions(wanted, have).release), "0 3 ");
+  wanted = target(4);
+  wanted.leave = {102};  // and of the others only what fits
+  check_text(numbers(plan_companions(wanted, have).release), "1 3 0 ");
+  have[1].state = CompanionState::leaving;  // told already
+  check_text(numbers(plan_companions(wanted, have).release), "3 0 ");
+  wanted = target(9);
+  wanted.leave = {999};  // none of ours
+  check_text(numbers(plan_companions(wanted, have).release), "");
+}
+END_TEST
+
+START_TEST(test_the_answer_names_those_that_must_leave) {
+  const auto news = parse_job_news(
+      R"({"v":1,"status":{"target":{"units":3,"base":1,"leave":[7,"8",0,-3,9.5,4294967293]}}})");
+  ck_assert(news && news->target);
+  ck_assert_uint_eq(news->target->leave.size(), 2);
+  ck_assert_int_eq(news->target->leave[0], 7);
+  ck_assert_int_eq(news->target->leave[1], 4294967293);
 }
 END_TEST
 
@@ -275,6 +304,8 @@ Suite* decisions() {
   tcase_add_test(tests, test_growing_does_not_ask_twice);
   tcase_add_test(tests, test_shrinking_lets_the_waiting_go_first);
   tcase_add_test(tests, test_shrinking_keeps_the_most_and_then_the_oldest);
+  tcase_add_test(tests, test_those_that_must_leave_go_whatever_the_sizes_say);
+  tcase_add_test(tests, test_the_answer_names_those_that_must_leave);
   tcase_add_test(tests, test_time_limits);
   tcase_add_test(tests, test_parent_line);
   tcase_add_test(tests, test_sbatch_command);

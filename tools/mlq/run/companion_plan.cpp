@@ -33,7 +33,7 @@ bool plain_name(const char* name) {
 std::optional<Target> parse_target(const json_t* object) {
   const auto units = whole(object, "units"), base = whole(object, "base");
   if (!units || !base || *units < *base) return std::nullopt;
-  Target target{*units, *base, {}, 0, ""};
+  Target target{*units, *base, {}, 0, "", {}};
   if (const double lead = json_number_value(json_object_get(object, "lead")); lead > 0 && lead <= 86400)
     target.lead = lead;
   if (const char* reason = json_string_value(json_object_get(object, "reason"))) target.reason = reason;
@@ -44,6 +44,10 @@ std::optional<Target> parse_target(const json_t* object) {
     const auto size = whole(entry, "units");
     if (target.grants.size() < kGrantsMax && plain_name(partition) && size && *size > 0)
       target.grants.push_back({partition, *size});
+  }
+  json_array_foreach(json_object_get(object, "leave"), index, entry) {
+    if (target.leave.size() < kGrantsMax && json_integer_value(entry) > 0)
+      target.leave.push_back(json_integer_value(entry));
   }
   return target;
 }
@@ -100,7 +104,11 @@ CompanionPlan plan_companions(const Target& target, const std::vector<CompanionV
   std::int64_t joined_sum = 0, pending_sum = 0;
   for (std::size_t i = 0; i < companions.size(); ++i) {
     const CompanionView& companion = companions[i];
-    if (companion.state == CompanionState::joined) {
+    const auto& leave = target.leave;
+    if (companion.state != CompanionState::leaving &&
+        std::find(leave.begin(), leave.end(), companion.job) != leave.end()) {
+      plan.release.push_back(i);
+    } else if (companion.state == CompanionState::joined) {
       joined.push_back(i);
       joined_units.push_back(companion.units);
       joined_sum += companion.units;

@@ -22,6 +22,7 @@ struct Target {
   std::vector<Grant> grants;         ///< in the order to be asked for
   double lead = 0;                   ///< seconds; 0 = not said
   std::string reason;
+  std::vector<std::int64_t> leave;  ///< companions that must go, whichever others may
 };
 
 /// `target` of GET /v1/jobs/N as JSON text of the whole answer. Nothing when there is none or it makes no
@@ -38,6 +39,7 @@ struct CompanionView {
   std::int64_t units = 0;
   CompanionState state = CompanionState::pending;
   std::string partition;
+  std::int64_t job = 0;  ///< 0 = sbatch has not answered yet
 };
 
 struct CompanionPlan {
@@ -45,9 +47,9 @@ struct CompanionPlan {
   std::vector<Grant> submit;
 };
 
-/// `companions` from the oldest to the newest. Goes down to the wanted size by letting pending ones go first,
-/// then keeping the set that is worth most units within it, the oldest where there is a choice. Goes up by
-/// grants that are not asked for yet.
+/// `companions` from the oldest to the newest. Those that the target names go in any case. Goes down to the
+/// wanted size by letting pending ones go first, then keeping the set that is worth most units within it, the
+/// oldest where there is a choice. Goes up by grants that are not asked for yet.
 CompanionPlan plan_companions(const Target& target, const std::vector<CompanionView>& companions);
 
 /// Minutes for sbatch's --time from squeue's %L of the parent ("1-02:03:04", "5:00"): never more than is

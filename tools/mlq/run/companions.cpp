@@ -92,7 +92,7 @@ std::vector<CompanionView> Companions::views() const {
                     record->leaving  ? CompanionState::leaving
                     : record->joined ? CompanionState::joined
                                      : CompanionState::pending,
-                    record->grant.partition});
+                    record->grant.partition, record->job});
   return list;
 }
 
