@@ -79,7 +79,7 @@ START_TEST(ranges_of_nodes) {
   size.whole_nodes = size.memory_per_node = true;
   size.tasks_per_node = 2;
   size.tasks = 6;
-  ck_assert_str_eq(range_of("unit=node,min=1,max=4", size).refusal.c_str(), "");
+  check_text(range_of("unit=node,min=1,max=4", size).refusal, "");
 }
 END_TEST
 
@@ -99,7 +99,7 @@ START_TEST(what_cannot_be_sized_says_why) {
   size.memory_per_node = true;
   refused(size, "--mem");
   size.max_nodes = 1;
-  ck_assert_str_eq(range_of("min=1,max=4", size).refusal.c_str(), "");
+  check_text(range_of("min=1,max=4", size).refusal, "");
   refused(tasks(2, 3), "no multiple of --cpus-per-task=3");
   size = tasks(2);
   size.cpus = 6;

@@ -5,6 +5,7 @@ import random
 from dataclasses import dataclass
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
+FOLDERS = ("loss-curves", "slaq-traces")
 # obs-022 diverges: it has no reduction to reach a share of
 WITHOUT = {"obs-022"}
 
@@ -21,7 +22,7 @@ class Training:
 def draw(seed, jobs, arrival_mean, work_mean):
     """`jobs` trainings with Poisson arrivals; work uniform from a third to five thirds of its mean."""
     random_ = random.Random(seed)
-    curves = sorted(p for p in DATA.glob("*/*.csv") if p.stem not in WITHOUT)
+    curves = sorted(p for folder in FOLDERS for p in (DATA / folder).glob("*.csv") if p.stem not in WITHOUT)
     trainings, arrival = [], 0.0
     for number in range(jobs):
         curve = random_.choice(curves)
