@@ -26,7 +26,8 @@ sql() { mariadb --no-defaults --socket="$cluster_dir/mysql/mysql.sock" --user=ro
 start_mariadbd() {
 	local data=$cluster_dir/mysql/data
 	if [ ! -d "$data/mysql" ]; then
-		mariadb-install-db --no-defaults --datadir="$data" --user=mysql --skip-test-db --skip-name-resolve \
+		# two that begin together remove each other's temporary tables where they share a folder
+		mariadb-install-db --no-defaults --datadir="$data" --tmpdir="$cluster_dir/mysql" --user=mysql --skip-test-db --skip-name-resolve \
 			--auth-root-authentication-method=socket --auth-root-socket-user=root \
 			>"$cluster_dir/log/mariadbd.out" 2>&1 || {
 			log_tail mariadbd
