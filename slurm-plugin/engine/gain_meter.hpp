@@ -2,6 +2,7 @@
 // Predicted against realised gain of one job, horizon after horizon.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -23,7 +24,11 @@ class GainMeter {
   void restore(double predicted, double realised);
 
   std::optional<double> predicted() const { return horizons_ ? std::optional(predicted_) : std::nullopt; }
-  std::optional<double> realised() const { return horizons_ ? std::optional(realised_) : std::nullopt; }
+  /// At most 1, the whole of the reachable reduction: horizons that each took the rest for smaller than it
+  /// was add up to more.
+  std::optional<double> realised() const {
+    return horizons_ ? std::optional(std::min(realised_, 1.0)) : std::nullopt;
+  }
 
  private:
   static constexpr std::size_t parts = 8;

@@ -6,6 +6,7 @@
 #include "core/wire/wire.hpp"
 #include "slurm-plugin/engine/admin_comment.hpp"
 #include "slurm-plugin/engine/engine.h"
+#include "slurm-plugin/engine/gain_meter.hpp"
 #include "tests/unit/test_engine.hpp"
 
 namespace {
@@ -162,10 +163,24 @@ START_TEST(rank_history_is_short) {
 }
 END_TEST
 
+START_TEST(realised_gain_is_at_most_the_whole) {
+  mlq::engine::GainMeter meter;
+  ck_assert(!meter.realised() && !meter.predicted());
+  meter.restore(1.2, 1.00053);  // predictions may have promised too much: that is to be seen
+  ck_assert_double_eq(*meter.realised(), 1.0);
+  ck_assert_double_eq(*meter.predicted(), 1.2);
+  meter.restore(0.5, 0.25);
+  ck_assert_double_eq(*meter.realised(), 0.25);
+  meter.restore(0.5, -0.25);  // a loss that rose
+  ck_assert_double_eq(*meter.realised(), -0.25);
+}
+END_TEST
+
 }  // namespace
 
 TCase* comment_cases() {
   TCase* tests = tcase_create("admin comment");
+  tcase_add_test(tests, realised_gain_is_at_most_the_whole);
   tcase_add_test(tests, whole_text);
   tcase_add_test(tests, reads_back);
   tcase_add_test(tests, foreign_text_is_not_ours);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "slurm-plugin/engine/size_range.hpp"
+#include "tests/unit/check_cpp.hpp"
 #include "tests/unit/resize_bench.hpp"
 
 namespace {
