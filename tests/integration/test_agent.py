@@ -5,6 +5,7 @@
 The test says the targets in the scheduler's place. Needs root and an installed tree (MLQ_STAGE, default build/stage).
 """
 import collections
+import importlib.util
 import json
 import os
 import pathlib
@@ -144,6 +145,7 @@ class Agent(ClusterTest):
         generation = self.agent(job)["generation"]
         wait_until("it trains", lambda: len(self.logs(generation)) >= lines, 60)
 
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "needs PyTorch")
     def test_a_training_goes_over_two_kinds_of_nodes_and_back(self):
         job = self.start("env", "PAUSE=0.02", "PAUSE_ON=n3:0.06,n4:0.06", PYTHON, TRAINING, self.folder)
         self.steady(job, 1)

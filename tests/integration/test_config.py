@@ -53,7 +53,7 @@ class Config(ClusterTest):
 
     def test_first_line_says_versions_and_values(self):
         self.assertRegex(self.c.log(), r"sched/ml_quality: version=\S+ slurm=\S+ mode=active interval=1 weight=10000 "
-                                       r"horizon=20 timeout_ms=1000 url=unix:/\S+/mlqd\.sock")
+                                       r"horizon=20 timeout_ms=1000 resize=\w+ lead=30 dwell=60 tail=[0-9.]+ url=unix:/\S+/mlqd\.sock")
 
     def test_reconfigure_takes_new_values(self):
         job = self.ranked_job()
