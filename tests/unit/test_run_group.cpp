@@ -185,6 +185,27 @@ START_TEST(test_a_training_that_is_over_is_over) {
 }
 END_TEST
 
+START_TEST(test_nothing_moves_once_the_base_has_ended) {
+  Bench bench;
+  Member* companion = bench.grown();
+  Member* second = bench.add("c2", 1);
+  bench.group.admit(*second);
+  const std::int64_t generation = bench.group.generation();
+  bench.say(bench.base, Kind::exited);  // one of its two ranks
+  bench.say(second, Kind::ready);
+  bench.group.release(*companion);
+  ck_assert_int_eq(bench.group.generation(), generation);
+  bench.say(bench.base, Kind::exited);
+  bench.say(companion, Kind::leaving);  // lost
+  ck_assert_int_eq(bench.group.generation(), generation);
+  ck_assert(!bench.group.moving());
+  bench.say(second, Kind::exited);
+  bench.say(bench.base, Kind::stopped);
+  bench.say(second, Kind::stopped);
+  ck_assert_int_eq(bench.code, 0);
+}
+END_TEST
+
 START_TEST(test_restart_waits_until_all_have_stopped) {
   Bench bench(true);
   bench.group.start();
@@ -231,6 +252,7 @@ Suite* group_suite() {
   tcase_add_test(tests, test_one_lost_while_it_is_taken_in);
   tcase_add_test(tests, test_a_failing_base_ends_all_with_its_code);
   tcase_add_test(tests, test_a_training_that_is_over_is_over);
+  tcase_add_test(tests, test_nothing_moves_once_the_base_has_ended);
   tcase_add_test(tests, test_restart_waits_until_all_have_stopped);
   tcase_add_test(tests, test_after_a_terminating_signal_failures_are_the_end);
   suite_add_tcase(suite, tests);

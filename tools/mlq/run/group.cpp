@@ -158,7 +158,7 @@ void Group::take(Member& member, const Message& message) {
 }
 
 void Group::consider() {
-  if (ending_ || moving_ || generation_ == 0) return;
+  if (ending_ || moving_ || generation_ == 0 || over()) return;
   bool due = false, gathering = false, leaving = false;
   for (const auto& member : members_) {
     leaving = leaving || (member->state == MemberState::leaving && !member->told);
@@ -199,6 +199,11 @@ void Group::on_exit(Member& member, const Message& message) {
       fail(code, what);
     });
   }
+}
+
+/// A rank of the base came to its end: whoever re-formed now would wait for it in vain.
+bool Group::over() const {
+  return !all([](const Member& m) { return m.base; }, [](const Member& m) { return m.done == 0; });
 }
 
 /// The training is over when the base is: companions that came too late for its last iteration wait in vain.

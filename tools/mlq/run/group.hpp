@@ -101,6 +101,7 @@ class Group {
   void restart_when_stopped();
   void moved(double seconds);
   void on_exit(Member& member, const Message& message);
+  bool over() const;
   void on_well_ended();
   void on_stopped(Member& member);
   void on_formed(Member& member, const Message& message);

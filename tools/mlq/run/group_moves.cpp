@@ -16,6 +16,7 @@ bool has_ranks(const Member& member) {
 }  // namespace
 
 void Group::move(bool lost) {
+  if (over()) return;
   loop_.cancel(gather_timer_);
   loop_.cancel(settle_timer_);
   const std::int64_t before = world_;
