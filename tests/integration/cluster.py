@@ -103,6 +103,11 @@ class Cluster:
         conf.write_text("\n".join(lines) + "\n")
         self.run("scontrol", "reconfigure")
 
+    def wait_saved(self):
+        """Until slurmctld has written its jobs: what it had not written when it is killed, it forgets."""
+        state, began = self.dir / "state/job_state", time.time()
+        wait_until("slurmctld has saved its jobs", lambda: state.stat().st_mtime > began, 30)
+
     # --- Slurm's commands --------------------------------------------------
     def try_run(self, *command, env=None, timeout=60):
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=timeout, cwd=self.work,

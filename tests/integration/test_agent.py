@@ -273,10 +273,8 @@ class Agent(ClusterTest):
 
     def test_killed_slurmctld(self):
         job, _ = self.grown()
-        # Slurm saves its state every few seconds and forgets what came after that
-        state, began = self.c.dir / "state/job_state", time.time()
         self.c.run("scontrol", "update", f"JobId={job}", "Comment=changed")
-        wait_until("Slurm has saved its state", lambda: state.stat().st_mtime > began, 30)
+        self.c.wait_saved()
         self.c.kill("slurmctld")
         self.want(job, 2)  # giving back needs no slurmctld
         wait_until("two ranks", lambda: self.agent(job).get("ranks") == 2, 30)

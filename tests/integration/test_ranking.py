@@ -41,7 +41,7 @@ class Ranking(ClusterTest):
         return job
 
     def pending(self, *options, quality="family=fast", account="busy", **keywords):
-        return self.c.train("-n1", "-A", account, *options, quality=quality, iterations=3, **keywords)
+        return self.c.train("-n1", "-A", account, *options, quality=quality, iterations=3, interval=0.5, **keywords)
 
     def plain(self, *options, account="busy", script="true"):
         return self.c.submit("-n1", "-A", account, *options, script=script)

@@ -200,6 +200,7 @@ class Orphans(ResizeTest):
         job = self.agent(2)
         self.wait_cores(job, 2, 20)
         held = self.companions(job)
+        self.c.wait_saved()
         self.c.kill("slurmctld")
         self.c.restart("slurmctld")
         self.c.wait_cycles(3)
