@@ -4,22 +4,11 @@
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/apply.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/shim.h"
 
 #define PIECE_US 1000 /* a piece ends when it held the lock so long */
 #define PIECE_JOBS 64
-
-/* The record the decision is about, if it is still that job. */
-static job_record_t *_same_job(const mlq_decision_t *decision)
-{
-	job_record_t *job_ptr = find_job_record(decision->job_id);
-
-	if (!job_ptr || (job_ptr->magic != JOB_MAGIC) || !job_ptr->details ||
-	    (job_ptr->details->submit_time != decision->submit_time) ||
-	    (job_ptr->restart_cnt != decision->restarts))
-		return NULL;
-	return job_ptr;
-}
 
 /* Pending, not held, and its priority is Slurm's to compute. */
 static bool _rankable(job_record_t *job_ptr)
@@ -106,7 +95,9 @@ static bool _set_comment(job_record_t *job_ptr, const char *text,
 static bool _apply_one(const mlq_snapshot_t *snapshot,
 		       const mlq_decision_t *decision)
 {
-	job_record_t *job_ptr = _same_job(decision);
+	job_record_t *job_ptr = mlq_find_job(decision->job_id,
+					     decision->submit_time,
+					     decision->restarts);
 	bool changed = false;
 
 	if (!job_ptr || (decision->index >= snapshot->count))
@@ -152,10 +143,7 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 	unlock_slurmctld(locks);
 
 	stats->applied += applied;
-	stats->write_holds++;
-	stats->write_hold_sum_us += held;
-	if (held > stats->write_hold_max_us)
-		stats->write_hold_max_us = held;
+	mlq_count_write_hold(stats, held);
 	return done;
 }
 

@@ -6,6 +6,7 @@
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/endings.h"
+#include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 
@@ -26,14 +27,12 @@ static bool _parent_runs(const mlq_ending_t *ending)
  */
 static job_record_t *_same_companion(const mlq_ending_t *ending)
 {
-	job_record_t *job_ptr = find_job_record(ending->job_id);
+	job_record_t *job_ptr = mlq_find_job(
+		ending->job_id, ending->submit_time, ending->restarts);
 	const char *request;
 	char expected[32];
 
-	if (!job_ptr || (job_ptr->magic != JOB_MAGIC) || !job_ptr->details ||
-	    (job_ptr->details->submit_time != ending->submit_time) ||
-	    (job_ptr->restart_cnt != ending->restarts) ||
-	    (job_ptr->user_id != ending->user_id))
+	if (!job_ptr || (job_ptr->user_id != ending->user_id))
 		return NULL;
 	snprintf(expected, sizeof(expected), "companion=%u", ending->parent_id);
 	request = mlq_request_of(job_ptr);
@@ -88,10 +87,7 @@ static size_t _end_piece(const mlq_ending_t *endings, size_t count,
 	held = mlq_clock_us() - began;
 	unlock_slurmctld(locks);
 
-	stats->write_holds++;
-	stats->write_hold_sum_us += held;
-	if (held > stats->write_hold_max_us)
-		stats->write_hold_max_us = held;
+	mlq_count_write_hold(stats, held);
 	return done;
 }
 

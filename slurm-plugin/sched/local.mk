@@ -17,6 +17,7 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/sched/cluster.c slurm-plugin/sched/cluster.h \
 	slurm-plugin/sched/cycle.c slurm-plugin/sched/cycle.h \
 	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
+	slurm-plugin/sched/hold.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
 	slurm-plugin/sched/resize.c slurm-plugin/sched/resize.h \
 	slurm-plugin/sched/shim.h \

@@ -3,6 +3,7 @@
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/resize.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
@@ -29,13 +30,11 @@ static bool _same_request(const mlq_size_request_t *a,
 /* The pending job that was decided about, asking for the same as then. */
 static job_record_t *_same_job(const mlq_sizing_t *sizing)
 {
-	job_record_t *job_ptr = find_job_record(sizing->job_id);
+	job_record_t *job_ptr = mlq_find_job(
+		sizing->job_id, sizing->submit_time, sizing->restarts);
 	mlq_size_request_t now;
 
-	if (!job_ptr || (job_ptr->magic != JOB_MAGIC) || !job_ptr->details ||
-	    (job_ptr->details->submit_time != sizing->submit_time) ||
-	    (job_ptr->restart_cnt != sizing->restarts) ||
-	    !IS_JOB_PENDING(job_ptr) ||
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) ||
 	    (job_ptr->job_state & JOB_STATE_FLAGS) || !job_ptr->priority)
 		return NULL;
 	mlq_size_request(job_ptr, &now);
@@ -113,10 +112,7 @@ static void _apply_one(mlq_engine_t *engine, const mlq_sizing_t *sizing,
 	held = mlq_clock_us() - began;
 	unlock_slurmctld(update_locks);
 
-	stats->write_holds++;
-	stats->write_hold_sum_us += held;
-	if (held > stats->write_hold_max_us)
-		stats->write_hold_max_us = held;
+	mlq_count_write_hold(stats, held);
 	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
 		return;
 	if (rc == SLURM_SUCCESS) {

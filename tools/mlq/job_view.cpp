@@ -63,35 +63,9 @@ constexpr ForecastMember kForecastNumbers[] = {
     {"upper", &ForecastView::upper},
 };
 
-Number number(const json_t* value) {
-  if (!json_is_number(value)) return std::nullopt;
-  return json_number_value(value);
-}
-
-Number number(const json_t* object, const char* name) {
-  return number(json_object_get(object, name));
-}
-
-std::string text(const json_t* object, const char* name) {
-  const char* value = json_string_value(json_object_get(object, name));
-  return value ? value : "";
-}
-
 std::string user_name(std::uint32_t uid) {
   const passwd* entry = getpwuid(uid);
   return entry ? entry->pw_name : std::to_string(uid);
-}
-
-json_t* number_json(const Number& value) {
-  if (!value || !std::isfinite(*value)) return json_null();
-  // counts and times as the integers they are
-  if (std::fabs(*value) < 9e15 && *value == std::floor(*value))
-    return json_integer(static_cast<json_int_t>(*value));
-  return json_real(*value);
-}
-
-json_t* text_json(const std::string& value) {
-  return value.empty() ? json_null() : json_stringn(value.data(), value.size());
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ libmlqcli_la_SOURCES = tools/mlq/error.hpp \
 	tools/mlq/log_line.cpp tools/mlq/log_line.hpp \
 	tools/mlq/log_tail.cpp tools/mlq/log_tail.hpp \
 	tools/mlq/session.cpp tools/mlq/session.hpp \
+	tools/mlq/json_value.cpp tools/mlq/json_value.hpp \
 	tools/mlq/size_view.cpp tools/mlq/size_view.hpp \
 	tools/mlq/sketch.cpp tools/mlq/sketch.hpp
 dist_man_MANS += doc/man/mlq-balance.1

@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "core/wire/wire.hpp"
+#include "tools/mlq/json_value.hpp"
 
 namespace mlq::cli {
-
-using Number = std::optional<double>;
 
 struct CompanionView {
   std::uint32_t job_id = 0;
