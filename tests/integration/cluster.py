@@ -1,46 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A private Slurm for the integration tests: started, asked, disturbed and stopped through tools/private-cluster."""
-import http.client
 import json
 import os
 import pathlib
 import re
 import shlex
 import shutil
-import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from unix_http import UnixConnection  # noqa: E402
+from waiting import wait_until  # noqa: E402
+
 TOOL = ROOT / "tools/private-cluster"
 STAGE = pathlib.Path(os.environ.get("MLQ_STAGE", ROOT / "build/stage"))
 TRAINER = pathlib.Path(__file__).with_name("trainer.py")
 TERMINAL = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY"}
-
-
-def wait_until(what, condition, seconds=30, pause=0.2):
-    """The first true value of condition(); fails after so many seconds."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {seconds} s")
-        time.sleep(pause)
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout=10):
-        super().__init__("localhost", timeout=timeout)
-        self.path = str(path)
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 class Cluster:

@@ -15,11 +15,16 @@ import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+
+from unix_http import UnixConnection  # noqa: E402
+
 STAGE = pathlib.Path(os.environ.get("MLQ_STAGE", ROOT / "build/stage"))
 MLQD = os.environ.get("MLQD", str(STAGE / "sbin/mlqd"))
 SLACK = 30  # seconds; a bound, not a measure
@@ -33,17 +38,6 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-class UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path, timeout):
-        super().__init__("localhost", timeout=timeout)
-        self.path = path
-
-    def connect(self):
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
 
 
 def points(first, last, loss=0.5):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site for tests of `mlq run`: an mlqd that answers from memory, and Slurm's commands from fake_slurm.py."""
 
+import functools
 import json
 import os
 import pathlib
@@ -9,25 +10,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+
+import waiting  # noqa: E402
+
+wait_until = functools.partial(waiting.wait_until, seconds=60)
+
 MLQ = os.path.join(os.getcwd(), "mlq")
 PARENT = "acc\tqos1\t(null)\t1:30:00\tbig|small"
 JOB = 77
-
-
-def wait_until(what, condition, seconds=60.0, pause=0.05):
-    """The first true value of condition(); fails after so many seconds."""
-    end = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise AssertionError(f"{what}: not within {seconds} s")
-        time.sleep(pause)
 
 
 def running(text):

@@ -10,3 +10,4 @@ EXTRA_DIST += tests/python/run.sh tests/python/collector.py tests/python/test_ml
 TESTS += tests/python/test_run.py tests/python/test_resize.py
 EXTRA_DIST += tests/python/test_run.py tests/python/test_resize.py tests/python/agent_site.py \
 	tests/python/fake_slurm.py tests/python/elastic_training.py
+EXTRA_DIST += tests/support/waiting.py tests/support/unix_http.py
