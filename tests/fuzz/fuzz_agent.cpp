@@ -2,28 +2,15 @@
 // Whatever an agent sends is refused with a message that fits into JSON, or what is kept of it is a bounded
 // object that is accepted again.
 #include <cstdint>
-#include <cstdlib>
 
 #include "core/wire/agent.hpp"
 #include "core/wire/wire.hpp"
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/wire_answer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string error;
   const auto state = mlq::wire::parse_agent({reinterpret_cast<const char*>(data), size}, error);
-  require(state.has_value() == error.empty());
-  if (!state) {
-    const mlq::wire::Json message(json_stringn(error.data(), error.size()));
-    require(message != nullptr);
-    return 0;
-  }
+  if (!taken(state.has_value(), error)) return 0;
   require(state->time > 0);
   const mlq::wire::Json kept = mlq::wire::parse_object(state->data, error);
   require(kept != nullptr);

@@ -2,16 +2,12 @@
 // Whatever a scheduler sends is refused with a message that fits into JSON, or what is kept of it is JSON
 // again.
 #include <cstdint>
-#include <cstdlib>
 
 #include "core/wire/cycle.hpp"
 #include "core/wire/wire.hpp"
+#include "tests/fuzz/wire_answer.hpp"
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void require_object(const std::string& text) {
   std::string error;
@@ -23,12 +19,7 @@ void require_object(const std::string& text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string error;
   const auto cycle = mlq::wire::parse_cycle({reinterpret_cast<const char*>(data), size}, error);
-  require(cycle.has_value() == error.empty());
-  if (!cycle) {
-    const mlq::wire::Json message(json_stringn(error.data(), error.size()));
-    require(message != nullptr);
-    return 0;
-  }
+  if (!taken(cycle.has_value(), error)) return 0;
   require(mlq::wire::valid_cluster(cycle->cluster));
   require_object(cycle->data);
   for (const auto& job : cycle->jobs) {

@@ -2,28 +2,15 @@
 // Whatever a job sends is refused with a message that fits into JSON, or is in its ranges.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 
 #include "core/wire/report.hpp"
 #include "core/wire/wire.hpp"
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/wire_answer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string error;
   auto report = mlq::wire::parse_report({reinterpret_cast<const char*>(data), size}, error);
-  require(report.has_value() == error.empty());
-  if (!report) {
-    const mlq::wire::Json message(json_stringn(error.data(), error.size()));
-    require(message != nullptr);
-    return 0;
-  }
+  if (!taken(report.has_value(), error)) return 0;
   require(!report->stream.empty() && report->stream.size() <= mlq::wire::kStreamMax);
   mlq::wire::limit_times(*report, 1e9);
   for (const auto& point : report->points) {

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Whatever another agent, a worker or mlqd sends is refused, or is in its ranges and goes the same way back.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
+#include "tests/fuzz/require.hpp"
 #include "tools/mlq/run/companion_plan.hpp"
 #include "tools/mlq/run/message.hpp"
 
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void check_news(const std::string& text) {
   const auto news = mlq::run::parse_job_news(text);

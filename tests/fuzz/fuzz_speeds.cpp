@@ -3,28 +3,15 @@
 // its bounds.
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 
 #include "core/wire/speeds.hpp"
 #include "core/wire/wire.hpp"
-
-namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
+#include "tests/fuzz/wire_answer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string error;
   const auto report = mlq::wire::parse_speeds({reinterpret_cast<const char*>(data), size}, error);
-  require(report.has_value() == error.empty());
-  if (!report) {
-    const mlq::wire::Json message(json_stringn(error.data(), error.size()));
-    require(message != nullptr);
-    return 0;
-  }
+  if (!taken(report.has_value(), error)) return 0;
   require(mlq::wire::valid_speed_family(report->family) && mlq::wire::valid_speed_unit(report->unit));
   require(!report->node.empty() && report->node.size() <= mlq::wire::kNodeMax);
   require(!report->ranks.empty() && report->ranks.size() <= mlq::wire::kRanksMax);

@@ -32,4 +32,5 @@ fuzz_speeds_CXXFLAGS = $(fuzz_wire_cxxflags)
 fuzz_speeds_LDFLAGS = $(fuzz_wire_ldflags)
 fuzz_speeds_LDADD = $(JANSSON_LIBS)
 
+EXTRA_DIST += tests/fuzz/require.hpp tests/fuzz/wire_answer.hpp
 EXTRA_DIST += tests/fuzz/corpus/speeds tests/fuzz/corpus/agent tests/fuzz/corpus/report tests/fuzz/corpus/cycle
