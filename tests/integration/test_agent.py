@@ -14,124 +14,18 @@ import subprocess
 import time
 import unittest
 
-from cluster import ROOT, STAGE, TERMINAL, ClusterTest, UnixConnection, wait_until
+from agent_case import PACKAGE, PYTHON, AgentCase, processes
+from cluster import ROOT, TERMINAL, wait_until
 
-PYTHON = "/usr/bin/python3"
-PACKAGE = STAGE / "lib/python3/dist-packages"
 TRAINING = ROOT / "tests/python/elastic_training.py"
 SAMPLES = 203
-WORKER = """
-import mlq.elastic, os, sys, time
-agent = mlq.elastic.Agent()
-place = agent.first_place()
-while place is not None:
-    print(f"generation {place.generation} rank {place.rank} of {place.world}", flush=True)
-    agent.formed()
-    while not agent.due():
-        if os.path.exists(sys.argv[1] + "/finish"):
-            sys.exit(0)
-        time.sleep(0.05)
-    place = agent.place(agent.due())
-"""
 
 
-def processes(mark):
-    """Ids of the processes whose environment holds the mark."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-class Agent(ClusterTest):
+class Agent(AgentCase):
     options = ("--nodes", "4", "--cpus", "4", "--scheduler", "backfill",
                "--conf", "PartitionName=fast Nodes=n[1-2] Default=NO MaxTime=INFINITE State=UP",
                "--conf", "PartitionName=slow Nodes=n[3-4] Default=NO MaxTime=INFINITE State=UP",
                "--conf", "SlurmctldTimeout=30")
-
-    def setUp(self):
-        super().setUp()
-        self.folder = self.c.work / f"t-{time.monotonic_ns()}"
-        self.folder.mkdir(mode=0o777)
-        self.mark = f"MLQ_TEST_MARK={self.folder.name}"
-
-    # --- in the scheduler's place -----------------------------------------------------
-    def want(self, job, units, grants=(), lead=20):
-        """Tells mlqd the job's target, as the scheduler does."""
-        submitted = self.submits[job]
-        target = {"units": units, "base": 1, "held": 1, "lead": lead, "since": time.time(), "reason": "the test says so",
-                  "grants": [{"partition": p, "units": k} for p, k in grants]}
-        body = {"v": 1, "cluster": self.c.setting("cluster_name"), "time": time.time(), "mode": "active", "weight": 1, "horizon": 60,
-                "interval": 3, "stats": {}, "families": [],
-                "jobs": [{"job_id": job, "submit": submitted, "restarts": 0, "uid": 0, "user": "root", "account": "root",
-                          "partition": "fast", "name": "t", "family": "root/t", "request": "resize=companion", "state": "RUNNING",
-                          "ended": False, "start": submitted, "end": 0, "cores": 1, "status": {"target": target}}]}
-        connection = UnixConnection(self.c.store_socket)
-        connection.request("POST", "/v1/cycle", json.dumps(body), {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read()
-        connection.close()
-        self.assertEqual(answer.status, 200, text)
-
-    def agent(self, job):
-        try:
-            return self.c.quality(job).get("agent") or {}
-        except (AssertionError, OSError):
-            return {}
-
-    def steady(self, job, ranks, seconds=60):
-        def so():
-            state = self.agent(job)
-            return (state.get("phase"), state.get("ranks"), state.get("units")) == ("steady", ranks, ranks)
-        wait_until(f"job {job} trains with {ranks} ranks", so, seconds)
-
-    # --- jobs ------------------------------------------------------------------------------
-    submits = {}
-
-    def start(self, *command, options=(), run=()):
-        script = (f"export {self.mark} PYTHONPATH={PACKAGE} OMP_NUM_THREADS=1\n"
-                  f"exec {STAGE}/bin/mlq run {' '.join(run)} -- {' '.join(map(str, command))}")
-        job = self.c.submit("--ml-quality=resize=companion,max=8", "-p", "fast", "-n1", "-c1", *options, script=script)
-        self.c.wait_state(job, "RUNNING")
-        text = self.c.show(job)["SubmitTime"]
-        self.submits[job] = int(time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")))
-        return job
-
-    def start_worker(self, **options):
-        path = self.folder / "worker.py"
-        path.write_text(WORKER)
-        job = self.start(PYTHON, path, self.folder, **options)
-        self.steady(job, 1)
-        return job
-
-    def grown(self, **options):
-        job = self.start_worker(**options)
-        self.want(job, 3, [("fast", 1), ("slow", 1)])
-        self.steady(job, 3)
-        return job, sorted(i for i in self.companions(job))
-
-    def companions(self, job):
-        names = self.c.jobs("%j|%T|%N")
-        return {i: row.split("|")[1:] for i, row in names.items() if row.startswith(f"mlq-companion-of-{job}|")}
-
-    def left(self, job):
-        """Companions that have not ended, and processes of the training."""
-        alive = [i for i, (state, _) in self.companions(job).items() if state not in TERMINAL]
-        return alive or processes(self.mark)
-
-    def nothing_left(self, job, seconds=30):
-        began = time.monotonic()
-        wait_until("nothing of the training is left", lambda: not self.left(job), seconds)
-        print(f"    nothing left after {time.monotonic() - began:.1f} s", flush=True)
-
-    def finish(self, job):
-        (self.folder / "finish").touch()
-        self.c.wait_state(job, TERMINAL)
-        self.assertEqual(self.c.state(job), "COMPLETED")
 
     # --- tests ----------------------------------------------------------------------------------
     def logs(self, generation=None):

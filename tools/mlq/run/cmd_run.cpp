@@ -93,6 +93,12 @@ void add_run(CLI::App& app, Context& context) {
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
+  command
+      ->add_option("--silence", options.silence,
+                   "seconds without an answer of mlqd after which companions are given back")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS");
   command->add_option("--address", options.address, "of this host for the other nodes (default: of its name)")
       ->type_name("HOST");
   command->add_flag("-q,--quiet", options.quiet, "say nothing of moves and failures on stderr");

@@ -14,10 +14,11 @@ constexpr double kSoon = 0.2;  ///< changes that come together go together
 }  // namespace
 
 Follower::Follower(Loop& loop, const std::string& url, const std::string& token, const std::string& cluster,
-                   std::int64_t job, FollowerHooks hooks)
+                   std::int64_t job, double silence, FollowerHooks hooks)
     : loop_(loop),
       http_(loop, url, token),
       path_("/v1/jobs/" + std::to_string(job) + "?points=0" + (cluster.empty() ? "" : "&cluster=" + cluster)),
+      silence_(silence),
       hooks_(std::move(hooks)) {
   poll_timer_ = loop_.after(Seconds(0), [this] { poll(); });
   report_timer_ = loop_.after(Seconds(kSoon), [this] { send_report(); });
@@ -43,8 +44,8 @@ void Follower::answered(long status, const std::string& body) {
     heard_ = Clock::now();
     pause_ = kUnknown;
   } else {
-    pause_ = std::min(2 * pause_, kPauseMax);
-    if (Clock::now() - heard_ > Seconds(kSilence)) {
+    pause_ = std::min({2 * pause_, kPauseMax, std::max(kEvery, silence_ / 4)});
+    if (Clock::now() - heard_ > Seconds(silence_)) {
       heard_ = Clock::now();
       hooks_.silent();
     }

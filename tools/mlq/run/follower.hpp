@@ -14,16 +14,16 @@ namespace mlq::run {
 
 struct FollowerHooks {
   std::function<void(const JobNews&)> news;
-  std::function<void()> silent;         ///< mlqd has not answered for kSilence; again after as long
+  std::function<void()> silent;         ///< mlqd has not answered for the silence; again after as long
   std::function<std::string()> report;  ///< body of POST /v1/agent
 };
 
 class Follower {
  public:
-  static constexpr double kEvery = 1, kReportEvery = 10, kSilence = 120;  ///< seconds
+  static constexpr double kEvery = 1, kReportEvery = 10;  ///< seconds
 
   Follower(Loop& loop, const std::string& url, const std::string& token, const std::string& cluster,
-           std::int64_t job, FollowerHooks hooks);
+           std::int64_t job, double silence, FollowerHooks hooks);
   ~Follower();
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -40,6 +40,7 @@ class Follower {
   Loop& loop_;
   Http http_;
   std::string path_;
+  double silence_;  ///< seconds
   FollowerHooks hooks_;
   Loop::Timer poll_timer_ = 0, report_timer_ = 0;
   double pause_ = kEvery;

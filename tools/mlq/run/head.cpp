@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <climits>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -34,6 +35,10 @@ std::string own_program() {
   if (size <= 0) throw cli::Error("/proc/self/exe does not say where this program is");
   path.resize(static_cast<std::size_t>(size));
   return path;
+}
+
+std::string whole_seconds(double seconds) {
+  return std::to_string(std::lround(seconds));
 }
 
 std::string own_directory() {
@@ -187,12 +192,13 @@ class Head {
     };
     hooks.silent = [this] {
       if (!companions_ || companions_->records().empty()) return;
-      say("mlqd has been silent for 120 s: the companions are given back");
+      say("mlqd has been silent for " + whole_seconds(options_.silence) +
+          " s: the companions are given back");
       companions_->release_all();
     };
     hooks.report = [this] { return agent_report(group_, companions_.get(), why_not()); };
     follower_ = std::make_unique<Follower>(loop_, facts_.url, facts_.token, facts_.cluster, facts_.size.job,
-                                           std::move(hooks));
+                                           options_.silence, std::move(hooks));
   }
 
   Refusal why_not() const {

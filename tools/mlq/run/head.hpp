@@ -11,7 +11,7 @@ namespace mlq::run {
 struct RunOptions {
   std::vector<std::string> command;
   std::string ranks = "unit", address, resize_signal;
-  double grace = 30, lead = 0, start_limit = 60;  ///< seconds; lead 0 = the site's
+  double grace = 30, lead = 0, start_limit = 60, silence = 120;  ///< seconds; lead 0 = the site's
   bool label = false, restart = false, no_resize = false, dry_run = false, quiet = false;
 };
 

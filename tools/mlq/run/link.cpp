@@ -110,7 +110,11 @@ void Link::ready(short events) {
 
 void Link::beat() {
   beat_ = loop_.after(Seconds(kPing), [this] { beat(); });
-  if (Clock::now() - heard_ > Seconds(kSilence)) {
+  const auto now = Clock::now();
+  // who was stopped itself (scontrol suspend) cannot say who was silent meanwhile
+  if (now - beat_at_ > Seconds(2 * kPing)) heard_ = now;
+  beat_at_ = now;
+  if (now - heard_ > Seconds(kSilence)) {
     close_for("it was silent for 10 seconds");
     return;
   }

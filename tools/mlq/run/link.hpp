@@ -46,7 +46,7 @@ class Link {
   Closed closed_;
   std::size_t line_max_ = kHandshakeMax;
   std::string input_, output_;
-  Clock::time_point heard_ = Clock::now();
+  Clock::time_point heard_ = Clock::now(), beat_at_ = heard_;
   Loop::Timer beat_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  ///< false once destroyed or closed
 };
