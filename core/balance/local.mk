@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libmlqcore_la_SOURCES += \
+	core/balance/evidence.cpp core/balance/evidence.hpp \
 	core/balance/history.hpp \
 	core/balance/linear_predictors.cpp core/balance/linear_predictors.hpp \
 	core/balance/narx.cpp core/balance/narx.hpp \

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/balance/evidence.hpp"
 #include "core/balance/rank_fit.hpp"
 #include "core/balance/shadow.hpp"
 
@@ -32,6 +33,23 @@ class Base : public SizingPolicy {
   }
   static std::uint64_t cap(const Exchanged& e, std::size_t i) {
     return i < e.max_sizes.size() ? e.max_sizes[i] : UINT64_MAX;
+  }
+  bool exceeds(const Exchanged& e) const {
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (sizes_[i] > cap(e, i)) return true;
+    return false;
+  }
+  /// The equal split, or what comes nearest to it where memory leaves less.
+  Sizes equal_within(const Exchanged& e) const {
+    Sizes equal = equal_split(options_.global_batch, options_.ranks);
+    std::vector<RankTime> same(equal.size());
+    bool fits = true;
+    for (std::size_t i = 0; i < equal.size(); ++i) {
+      same[i] = {.per_sample = 1, .max_size = cap(e, i)};
+      fits = fits && equal[i] <= cap(e, i);
+    }
+    if (fits) return equal;
+    return solve_equal_finish(options_.global_batch, same, options_.grain).value_or(equal);
   }
   void set_proportional(std::span<const double> weights) {
     if (auto solved = proportional_split(options_.global_batch, weights, options_.grain))
@@ -114,70 +132,88 @@ class PairMoves final : public Base {
   std::vector<double> sums_;
 };
 
-/// Shared by our two policies: adopt a solution only when its predicted gain is above the noise, and fall
-/// back to the equal split while the shadow says that balancing does not pay.
-class Balanced : public Base {
+/// Speeds foreseen, trusted only on evidence: what a rival of the equal split would have taken is known after
+/// every iteration, for a rank's time is proportional to its samples.
+class CpuBalance final : public Base {
  public:
-  explicit Balanced(const PolicyOptions& options) : Base(options), models_(options.ranks) {}
-
- protected:
-  void adopt(double dead_band) {
-    if (shadow_.reverted()) {
-      sizes_ = equal_split(options_.global_batch, options_.ranks);
-      return;
-    }
-    auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
-    if (!solved) return;
-    bool forced = false;  // memory leaves no choice
-    for (std::size_t i = 0; i < sizes_.size(); ++i) forced = forced || sizes_[i] > models_[i].max_size;
-    if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_))
-      sizes_ = *std::move(solved);
+  explicit CpuBalance(const PolicyOptions& options)
+      : Base(options),
+        models_(options.ranks),
+        speeds_(options.ranks),
+        states_(options.ranks),
+        foreseen_(options.ranks) {
+    rivals_.fill(sizes_);
   }
-
-  std::vector<RankTime> models_;
-  Shadow shadow_;
-};
-
-class CpuBalance final : public Balanced {
- public:
-  explicit CpuBalance(const PolicyOptions& options) : Balanced(options), states_(options.ranks) {}
   void next(const Exchanged& e) override {
     if (!complete(e) || (!e.predicted.empty() && e.predicted.size() != sizes_.size())) return;
-    const auto equal = equal_split(options_.global_batch, options_.ranks);
-    double longest = 0, longest_equal = 0;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) speeds_[i] = timed(e, i) > 0 ? speed(e, i) : 0;
+    if (std::all_of(speeds_.begin(), speeds_.end(), [](double v) { return v > 0; })) judge();
+    bool known = true;
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      longest = std::max(longest, e.seconds[i]);
-      if (timed(e, i) > 0)
-        longest_equal = std::max(longest_equal, static_cast<double>(equal[i]) / speed(e, i));
       const double predicted = e.predicted.empty() ? predict(e, i) : e.predicted[i];
-      if (!(predicted > 0)) return;
-      models_[i] = {.per_sample = 1 / predicted, .min_size = options_.grain, .max_size = cap(e, i)};
+      foreseen_[i] = predicted;
+      known = known && predicted > 0;
     }
-    shadow_.observe(longest, longest_equal);
-    adopt(kDeadBand);
+    if (known) decide(e);
   }
   std::string_view name() const override { return "lb"; }
 
  private:
-  // A change of size is free on CPUs: the band only keeps equal ranks from trading single samples.
+  // A change of size is free on CPUs: the band only keeps ranks from trading single samples.
   static constexpr double kDeadBand = 0.002;
+
+  void judge() {
+    std::array<double, kRivals> makespans{};
+    for (std::size_t r = 0; r < kRivals; ++r)
+      for (std::size_t i = 0; i < sizes_.size(); ++i)
+        makespans[r] = std::max(makespans[r], static_cast<double>(rivals_[r][i]) / speeds_[i]);
+    evidence_.observe(makespans, speeds_);
+  }
+
+  void decide(const Exchanged& e) {
+    for (const Rival rival : {kEqual, kLast, kForeseen}) {
+      for (std::size_t i = 0; i < sizes_.size(); ++i)
+        models_[i] = {
+            .per_sample = 1 / expected(rival, i), .min_size = options_.grain, .max_size = cap(e, i)};
+      if (rival == kEqual) {
+        rivals_[kEqual] = equal_within(e);
+      } else if (auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain)) {
+        rivals_[rival] = *std::move(solved);
+      }
+      if (rival != evidence_.trusted()) continue;
+      const bool better = makespan(rivals_[rival], models_) < (1 - kDeadBand) * makespan(sizes_, models_);
+      if (rival == kEqual || better || exceeds(e)) sizes_ = rivals_[rival];
+    }
+  }
+
+  double expected(Rival rival, std::size_t i) const {
+    return rival == kEqual ? 1 : rival == kLast ? speeds_[i] : foreseen_[i];
+  }
 
   double predict(const Exchanged& e, std::size_t i) {
     predictors_.reserve(sizes_.size());
     while (predictors_.size() < sizes_.size())
       predictors_.push_back(make_speed_predictor(options_.predictor));
-    if (timed(e, i) > 0) predictors_[i]->observe(states_[i], speed(e, i));
+    if (speeds_[i] > 0) predictors_[i]->observe(states_[i], speeds_[i]);
     if (i < e.states.size()) states_[i] = e.states[i];
     return predictors_[i]->predict(states_[i]);
   }
 
+  Evidence evidence_;
+  std::array<Sizes, kRivals> rivals_;  ///< for the coming iteration
+  std::vector<RankTime> models_;
+  std::vector<double> speeds_;
   std::vector<std::unique_ptr<SpeedPredictor>> predictors_;
   std::vector<NodeState> states_;
+  std::vector<double> foreseen_;
 };
 
-class GpuBalance final : public Balanced {
+/// Times fitted per batch size: adopts a solution only when its predicted gain is above the noise, and falls
+/// back to the equal split while the shadow says that balancing does not pay.
+class GpuBalance final : public Base {
  public:
-  explicit GpuBalance(const PolicyOptions& options) : Balanced(options), fits_(options.ranks) {}
+  explicit GpuBalance(const PolicyOptions& options)
+      : Base(options), models_(options.ranks), fits_(options.ranks) {}
   void next(const Exchanged& e) override {
     if (!complete(e)) return;
     double longest = 0, longest_equal = 0, noise = 0;
@@ -195,13 +231,29 @@ class GpuBalance final : public Balanced {
       measured = std::min(measured, fits_[i].count());
     }
     shadow_.observe(longest, longest_equal);
-    adopt(std::clamp(0.5 * noise / std::sqrt(static_cast<double>(measured)), 0.005, 0.05));
+    adopt(e, std::clamp(0.5 * noise / std::sqrt(static_cast<double>(measured)), 0.005, 0.05));
   }
   std::string_view name() const override { return "gpu"; }
 
  private:
   static constexpr std::uint64_t kRemembered = 64;  ///< measurements that a fit rests on at most
+
+  void adopt(const Exchanged& e, double dead_band) {
+    if (shadow_.reverted()) {
+      sizes_ = equal_within(e);
+      return;
+    }
+    auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
+    if (!solved) return;
+    bool forced = false;  // memory leaves no choice
+    for (std::size_t i = 0; i < sizes_.size(); ++i) forced = forced || sizes_[i] > models_[i].max_size;
+    if (forced || makespan(*solved, models_) < (1 - dead_band) * makespan(sizes_, models_))
+      sizes_ = *std::move(solved);
+  }
+
+  std::vector<RankTime> models_;
   std::vector<RankTimeFit> fits_;
+  Shadow shadow_;
 };
 
 }  // namespace

@@ -26,13 +26,13 @@ def net(dtype):
 
 
 class RandomSpeeds:
-    """Stands in for the clock: every rank's time is drawn anew, so that the sizes jump about."""
+    """Stands in for the clock: every second rank is slow, and every rank's time is drawn anew, so that the sizes jump about."""
 
     def __init__(self, batches, rank):
-        self.batches, self.random = batches, random.Random(rank)
+        self.batches, self.random, self.slowness = batches, random.Random(rank), 1 + 4 * (rank % 2)
 
     def __call__(self):
-        return 0.001 * max(1, self.batches.share.size) * self.random.uniform(0.2, 5)
+        return 0.001 * max(1, self.batches.share.size) * self.slowness * self.random.uniform(0.5, 1.5)
 
 
 def train(rank, options):

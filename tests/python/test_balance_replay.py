@@ -57,6 +57,14 @@ class UnderContention(unittest.TestCase):
                 found = rmse(os.path.join(folder, name), "--predictor", "narx,ema,arima", "--policy", "equal")
                 self.assertLessEqual(found["narx"], min(found["ema"], found["arima"]))
 
+    def test_the_straggler_is_followed_as_closely_as_before_equal_ranks_were_spared(self):
+        times = {"bitbrains-rnd-005-2s": 0.61, "bitbrains-rnd-018-1s": 0.66, "planetlab-006-1s": 0.60,
+                 "planetlab-013-0.3s": 0.70, "planetlab-020-1s": 0.50, "planetlab-032-0.3s": 0.64}
+        for name, most in times.items():
+            with self.subTest(trace=name):
+                found = replay(os.path.join(DATA, "contention", name + ".csv"), "--predictor", "last", "--policy", "lb", "--batch", 384)
+                self.assertLessEqual(found["policies"]["lb"]["time_vs_equal"], most)
+
 
 class Output(unittest.TestCase):
     def setUp(self):
