@@ -25,8 +25,8 @@ constexpr std::array<WholeMember, 4> kWhole = {{{"units", 0, kMaxUnits, true},
                                                 {"ranks", 0, kMaxUnits, false},
                                                 {"moves", 0, kMaxCount, false}}};
 constexpr std::array<const char*, 4> kReal = {"lost_s", "move_s", "speedup_unit", "refused_at"};
-constexpr std::array<std::string_view, 5> kPhases = {"steady", "growing", "shrinking", "restarting",
-                                                     "ending"};
+constexpr std::array<std::string_view, 7> kPhases = {"steady", "growing", "shrinking", "restarting",
+                                                     "saving", "saved",   "ending"};
 constexpr std::array<std::string_view, 3> kCompanionStates = {"PENDING", "RUNNING", "LEAVING"};
 
 bool given(const json_t* value) {
@@ -53,6 +53,14 @@ bool take_real(const json_t* from, json_t* to, const char* name, std::string& er
   if (json_is_number(value) && number >= 0 && number <= kMaxTime)
     return json_object_set(to, name, value) == 0;
   error = std::string(name) + " is " + describe(value) + ", a number from 0 to 1e11 is needed";
+  return false;
+}
+
+bool take_flag(const json_t* from, json_t* to, const char* name, std::string& error) {
+  json_t* value = json_object_get(from, name);
+  if (!given(value)) return true;
+  if (json_is_boolean(value)) return json_object_set(to, name, value) == 0;
+  error = std::string(name) + " is " + describe(value) + ", true or false is needed";
   return false;
 }
 
@@ -112,7 +120,9 @@ bool take_time_and_phase(const json_t* from, json_t* to, AgentState& out, std::s
   }
   json_t* phase = json_object_get(from, "phase");
   if (!is_one_of(phase, kPhases)) {
-    error = "phase is " + describe(phase) + ", steady, growing, shrinking, restarting or ending is needed";
+    error = "phase is " + describe(phase) +
+            ", steady, growing, shrinking, restarting, saving, saved or ending "
+            "is needed";
     return false;
   }
   json_object_set(to, "time", time);
@@ -137,6 +147,7 @@ std::optional<AgentState> parse_agent(std::string_view body, std::string& error)
     if (!take_whole(root.get(), data.get(), member, error)) return std::nullopt;
   for (const char* name : kReal)
     if (!take_real(root.get(), data.get(), name, error)) return std::nullopt;
+  if (!take_flag(root.get(), data.get(), "saves", error)) return std::nullopt;
   if (!take_refused(root.get(), data.get(), error)) return std::nullopt;
   if (!take_companions(root.get(), data.get(), error)) return std::nullopt;
   state.data = to_text(data.get());

@@ -34,6 +34,20 @@ std::string dump(const json_t* value, std::size_t flags) {
   return text ? text.get() : std::string();
 }
 
+void put_requeue(json_t* to, const RequeueRecord& record) {
+  if (!record.any()) return;
+  json_t* requeue = json_object();
+  json_object_set_new(requeue, "n", json_integer(record.done));
+  if (record.at > 0) {
+    put(requeue, "at", record.at);
+    json_object_set_new(requeue, "run", json_integer(record.run));
+    json_object_set_new(requeue, "units", json_integer(record.units));
+  }
+  if (record.iteration >= 0) put(requeue, "iter", record.iteration);
+  if (record.back >= 0) put(requeue, "back", record.back);
+  json_object_set_new(to, "requeue", requeue);
+}
+
 std::string own_text(const CommentFields& fields, Detail detail) {
   const Json object(json_object());
   json_t* to = object.get();
@@ -66,6 +80,7 @@ std::string own_text(const CommentFields& fields, Detail detail) {
   }
   if (fields.restarts > 0) json_object_set_new(to, "restarts", json_integer(fields.restarts));
   if (fields.site > 0) json_object_set_new(to, "site", json_integer(fields.site));
+  put_requeue(to, fields.requeue);
   if (fields.final) json_object_set_new(to, "final", json_true());
   return dump(to, JSON_REAL_PRECISION(own_digits));
 }
@@ -159,6 +174,14 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
   }
   fields.restarts = small(json_object_get(own, "restarts"));
   fields.site = small(json_object_get(own, "site"));
+  if (const json_t* requeue = json_object_get(own, "requeue")) {
+    fields.requeue.done = small(json_object_get(requeue, "n"));
+    fields.requeue.at = real(requeue, "at").value_or(0);
+    fields.requeue.run = small(json_object_get(requeue, "run"));
+    fields.requeue.units = small(json_object_get(requeue, "units"));
+    fields.requeue.iteration = real(requeue, "iter").value_or(-1);
+    fields.requeue.back = real(requeue, "back").value_or(-1);
+  }
   fields.final = json_is_true(json_object_get(own, "final"));
   return fields;
 }

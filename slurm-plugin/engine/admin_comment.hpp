@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "slurm-plugin/engine/requeue_state.hpp"
+
 namespace mlq::engine {
 
 /// What sacct tells afterwards of a job. Members that are empty are left out of the text.
@@ -28,6 +30,7 @@ struct CommentFields {
   std::vector<std::uint32_t> ranks;     ///< ranks among the pending ML jobs, oldest first, at most max_ranks
   std::uint32_t restarts = 0;
   std::uint32_t site = 0;  ///< site factor set last
+  RequeueRecord requeue;   ///< of a job with resize=requeue
   bool final = false;      ///< written after the end of the job
 
   static constexpr std::size_t max_ranks = 8;

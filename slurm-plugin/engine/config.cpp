@@ -23,19 +23,21 @@ struct NumberKey {
   std::uint32_t low, high, fallback;
 };
 
-constexpr std::array<NumberKey, 6> number_keys{{
+constexpr std::array<NumberKey, 7> number_keys{{
     {"mlq_interval", &mlq_config_t::interval_s, 1, 3600, 3},
     {"mlq_weight", &mlq_config_t::weight, 0, 1000000, 10000},
     {"mlq_horizon", &mlq_config_t::horizon_s, 1, 86400, 60},
     {"mlq_timeout", &mlq_config_t::timeout_ms, 10, 60000, 1000},
     {"mlq_lead", &mlq_config_t::lead_s, 1, 3600, 30},
     {"mlq_dwell", &mlq_config_t::dwell_s, 0, 86400, 60},
+    {"mlq_requeue_grace", &mlq_config_t::requeue_grace_s, 1, 86400, 300},
 }};
 
 constexpr const char* default_url = "unix:/run/mlqd/mlqd.sock";
 constexpr const char* all_keys =
     "mlq_mode, mlq_interval, mlq_weight, mlq_horizon, mlq_timeout, mlq_url, mlq_key, mlq_resize, mlq_lead, "
-    "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts, mlq_sizing";
+    "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts, mlq_sizing, "
+    "mlq_requeue_grace";
 constexpr double default_tail = 0.1, most_tail = 100;
 
 bool same(std::string_view a, std::string_view b) {
@@ -138,13 +140,16 @@ class Parser {
       out_.resize = MLQ_RESIZING_OFF;
     } else if (same(value, "companion")) {
       out_.resize = MLQ_RESIZING_COMPANION;
+    } else if (same(value, "requeue")) {
+      out_.resize = MLQ_RESIZING_REQUEUE;
     } else if (same(value, "all")) {
       out_.resize = MLQ_RESIZING_ALL;
     } else {
       out_.resize = MLQ_RESIZING_COMPANION;
-      log_.line(MLQ_LOG_ERROR,
-                "SchedulerParameters: mlq_resize=%.*s: off, companion or all is allowed, using companion",
-                width(value), value.data());
+      log_.line(
+          MLQ_LOG_ERROR,
+          "SchedulerParameters: mlq_resize=%.*s: off, companion, requeue or all is allowed, using companion",
+          width(value), value.data());
     }
   }
 

@@ -203,6 +203,8 @@ std::size_t print_of(const Job& job) {
   mix(job.plan.held);
   mix(job.plan.since);
   mix(job.plan.leave.size());
+  mix(job.requeue.kept.at);
+  mix(job.requeue.told_at);
   for (const UnitPiece& piece : job.plan.grants) mix(piece.units);
   mix(job.companions.live + job.companions.ended);
   return print;

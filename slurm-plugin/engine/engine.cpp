@@ -10,6 +10,7 @@ namespace mlq::engine {
 
 Engine::Engine(std::string cluster, const mlq_config_t& config, Log log)
     : cluster_(std::move(cluster)), config_(config), log_(log), client_(cluster_, log), targets_(config) {
+  requeues_.configure(config_);
   client_.configure(config_);
 }
 
@@ -17,6 +18,7 @@ void Engine::configure(const mlq_config_t& config) {
   config_ = config;
   client_.configure(config_);
   targets_.configure(config_);
+  requeues_.configure(config_);
 }
 
 }  // namespace mlq::engine
@@ -87,8 +89,8 @@ bool mlq_engine_wants_cluster(const mlq_engine_t* engine) {
   return !engine->guard.passive() && engine->engine.wants_cluster();
 }
 
-bool mlq_engine_has_companions(const mlq_engine_t* engine) {
-  return engine->engine.has_companions();
+bool mlq_engine_is_needed(const mlq_engine_t* engine) {
+  return engine->engine.needed();
 }
 
 size_t mlq_engine_endings(mlq_engine_t* engine, const mlq_ending_t** endings) {
@@ -109,6 +111,21 @@ void mlq_engine_size_done(mlq_engine_t* engine, double now, uint32_t job_id, int
                           const char* error) {
   engine->guard.run("note of a size", [&] {
     engine->engine.size_done(now, job_id, submit_time, error);
+    return 0;
+  });
+}
+
+size_t mlq_engine_requeues(mlq_engine_t* engine, const mlq_requeue_t** requeues) {
+  *requeues = nullptr;
+  if (engine->guard.passive()) return 0;
+  *requeues = engine->engine.requeues().data();
+  return engine->engine.requeues().size();
+}
+
+void mlq_engine_requeue_done(mlq_engine_t* engine, double now, const mlq_requeue_t* requeue,
+                             const char* error) {
+  engine->guard.run("note of a requeue", [&] {
+    engine->engine.requeue_done(now, *requeue, error);
     return 0;
   });
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "slurm-plugin/engine/requeue.h"
 #include "slurm-plugin/engine/size.h"
 
 #ifdef __cplusplus
@@ -22,7 +23,7 @@ extern "C" {
 typedef struct mlq_engine mlq_engine_t;
 
 typedef enum { MLQ_MODE_OFF, MLQ_MODE_DRY_RUN, MLQ_MODE_ACTIVE } mlq_mode_t;
-typedef enum { MLQ_RESIZING_OFF, MLQ_RESIZING_COMPANION, MLQ_RESIZING_ALL } mlq_resize_mode_t;
+typedef enum { MLQ_RESIZING_OFF, MLQ_RESIZING_COMPANION, MLQ_RESIZING_REQUEUE, MLQ_RESIZING_ALL } mlq_resize_mode_t;
 typedef enum { MLQ_LOG_ERROR, MLQ_LOG_INFO, MLQ_LOG_VERBOSE, MLQ_LOG_DEBUG } mlq_log_level_t;
 typedef void (*mlq_log_fn)(mlq_log_level_t level, const char *line);
 
@@ -35,9 +36,10 @@ typedef struct {
 	uint32_t weight;          /* mlq_weight, 0..1000000, default 10000 */
 	uint32_t horizon_s;       /* mlq_horizon, 1..86400, default 60 */
 	uint32_t timeout_ms;      /* mlq_timeout, 10..60000, default 1000 */
-	mlq_resize_mode_t resize; /* mlq_resize=off|companion|all, default companion */
+	mlq_resize_mode_t resize; /* mlq_resize=off|companion|requeue|all, default companion */
 	uint32_t lead_s;          /* mlq_lead, 1..3600, default 30 */
 	uint32_t dwell_s;         /* mlq_dwell, 0..86400, default 60 */
+	uint32_t requeue_grace_s; /* mlq_requeue_grace, 1..86400, default 300 */
 	bool sizing;              /* mlq_sizing=on|off, default on */
 	double tail;              /* mlq_tail, 0..100, default 0.1 */
 	char resize_partitions[512]; /* mlq_resize_partitions=a+b, "" = all */
@@ -64,7 +66,8 @@ typedef struct {
 	mlq_job_state_t state;
 	uint32_t cores;             /* allocated, or the least it will get when it starts */
 	uint32_t nodes;
-	mlq_size_request_t size;    /* of a pending job */
+	mlq_size_request_t size;    /* of a job that has not ended */
+	bool requeue;               /* Slurm may requeue it */
 	bool rankable;              /* pending, and its priority is Slurm's to compute */
 	const char *not_ranked;     /* why it is not rankable though pending, e.g. "held"; static storage */
 	uint32_t site_factor;       /* as it is now, without NICE_OFFSET, 0 if none */
@@ -135,6 +138,7 @@ typedef struct {
 	int64_t submit_time;
 	bool set_site_factor;
 	uint32_t site_factor;       /* 0..weight, without NICE_OFFSET */
+	bool save;                  /* admin_comment is to survive slurmctld from now on */
 	const char *admin_comment;  /* NULL = leave as it is; valid until the next mlq_engine_decide() */
 } mlq_decision_t;
 
@@ -192,8 +196,8 @@ void mlq_engine_see_cluster(mlq_engine_t *engine, const mlq_cluster_snapshot_t *
 /* After mlq_engine_decide(): whether a cluster snapshot is worth taking in the next cycle. */
 bool mlq_engine_wants_cluster(const mlq_engine_t *engine);
 
-/* After mlq_engine_decide(): whether companions are there, which must be looked after in any mode. */
-bool mlq_engine_has_companions(const mlq_engine_t *engine);
+/* After mlq_engine_decide(): whether companions or requeues under way must be looked after in any mode. */
+bool mlq_engine_is_needed(const mlq_engine_t *engine);
 
 /* Companions to end, found by the last mlq_engine_decide(); they belong to the engine as decisions do. */
 size_t mlq_engine_endings(mlq_engine_t *engine, const mlq_ending_t **endings);
@@ -204,6 +208,13 @@ size_t mlq_engine_endings(mlq_engine_t *engine, const mlq_ending_t **endings);
  */
 size_t mlq_engine_sizings(mlq_engine_t *engine, const mlq_sizing_t **sizings);
 void mlq_engine_size_done(mlq_engine_t *engine, double now, uint32_t job_id, int64_t submit_time, const char *error);
+
+/*
+ * Jobs to be told to save, and to be requeued, found by the last mlq_engine_decide(); they belong to the engine as
+ * decisions do. What came of each is told by mlq_engine_requeue_done(): error is Slurm's, NULL when it was done.
+ */
+size_t mlq_engine_requeues(mlq_engine_t *engine, const mlq_requeue_t **requeues);
+void mlq_engine_requeue_done(mlq_engine_t *engine, double now, const mlq_requeue_t *requeue, const char *error);
 
 /* Tells mlqd what was seen and decided. 0 or -1 as for pull. */
 int mlq_engine_push(mlq_engine_t *engine, double now, const mlq_cycle_stats_t *stats);

@@ -16,6 +16,7 @@
 #include "slurm-plugin/engine/inbox.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/requeues.hpp"
 #include "slurm-plugin/engine/sizer.hpp"
 #include "slurm-plugin/engine/targets.hpp"
 #include "slurm-plugin/engine/user_names.hpp"
@@ -38,9 +39,11 @@ class Engine {
   /// For the next decide() alone.
   void see_cluster(const mlq_cluster_snapshot_t* cluster) { cluster_seen_ = cluster; }
   bool wants_cluster() const { return wants_cluster_; }
-  bool has_companions() const { return companions_.any(); }
+  bool needed() const { return companions_.any() || requeues_.any_told(); }
   std::span<const mlq_ending_t> endings() const { return endings_; }
   std::span<const mlq_sizing_t> sizings() const { return sizings_; }
+  std::span<const mlq_requeue_t> requeues() const { return requeues_.actions(); }
+  void requeue_done(double now, const mlq_requeue_t& requeue, const char* error);
   void size_done(double now, std::uint32_t job_id, std::int64_t submit, const char* error) {
     sizer_.done(job_id, submit, error, now);
   }
@@ -66,6 +69,8 @@ class Engine {
   void resize(double now);
   void say_sizes();
   void size_pending_jobs(double now);
+  void note_written(const Seen& seen, double now);
+  std::string why_no_requeue(const Job& job) const;
   void learn();
   bool holding(double now) const;
   bool stale(double now) const;
@@ -104,6 +109,7 @@ class Engine {
 
   Companions companions_;
   Targets targets_;
+  Requeues requeues_;
   const mlq_cluster_snapshot_t* cluster_seen_ = nullptr;
   bool wants_cluster_ = false;
   std::span<const mlq_ending_t> endings_;

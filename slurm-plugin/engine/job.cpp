@@ -54,6 +54,8 @@ void Job::restore_from(const char* admin_comment) {
       same_run ? last->core_s_before.value_or(0) : last->core_s.value_or(0) - companions.ended_core_s;
   core_seconds_before_ = std::max(0.0, earlier);
   if (last->gain_pred && last->gain_real) meter_.restore(*last->gain_pred, *last->gain_real);
+  requeue.kept = requeue.saved = last->requeue;
+  requeue.inherited = true;
   restored_ = last;
 }
 
@@ -77,11 +79,17 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
     running_seen_ = 0;
   }
   if (s.state == MLQ_JOB_RUNNING || s.state == MLQ_JOB_SUSPENDED) running_seen_ = now;
-  if (s.start_time != seen_.start) sizes_.clear();
+  if (s.start_time != seen_.start) {
+    sizes_.clear();
+    first_of_run_ = -1;
+  }
   if (s.start_time != seen_.start || s.state == MLQ_JOB_SUSPENDED || s.state == MLQ_JOB_PENDING) {
     anchor_.reset();
     meter_.drop();
   }
+  asks = s.size;
+  requeueable = s.requeue;
+  node = s.node;
   seen_.restarts = s.restarts;
   seen_.submit = s.submit_time;  // a requeue sets a new one
   seen_.start = s.start_time;
@@ -116,6 +124,8 @@ void Job::take(const std::vector<LossPoint>& points) {
     // what its agent says it had then; a trainer knows the cores that its own node gave it at the start
     if (const double held = sizes_.at(point.time); held > 0) point.cores = held;
     if (point.cores <= 0) point.cores = seen_.cores;
+    if (first_of_run_ < 0 && seen_.state == MLQ_JOB_RUNNING && point.time >= static_cast<double>(seen_.start))
+      first_of_run_ = point.iteration;
     if (!curve_->add(point)) continue;
     unfitted_ = true;
     observe_speed(point);
@@ -153,7 +163,7 @@ void Job::refit() {
   if (!unfitted_) return;
   curve_->refit();
   unfitted_ = false;
-  if (request_.resize == MLQ_RESIZE_COMPANION)
+  if (request_.resize != MLQ_RESIZE_NONE)
     prospect_ = tracker_.update(*curve_, curve_->last_iteration(), prospect_options());
 }
 
@@ -227,6 +237,10 @@ void Job::measure(const Outlook& outlook, double horizon_s, double now) {
   }
 }
 
+void Job::ends_now(double now) {
+  if (seen_.start > 0) running_seen_ = now;
+}
+
 double Job::core_seconds(double now) const {
   return core_seconds_before_ + base_core_seconds(now) + companions.core_seconds();
 }
@@ -263,6 +277,7 @@ CommentFields Job::comment(double now) const {
     fields.companion_s = std::round(companions.ended_core_s * 10) / 10;
     fields.companion_end = companions.newest_end;
   }
+  fields.requeue = requeue.kept;
   fields.ranks = ranks_;
   fields.restarts = seen_.restarts;
   fields.site = seen_.state == MLQ_JOB_PENDING ? standing.site_factor : 0;

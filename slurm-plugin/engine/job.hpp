@@ -15,6 +15,7 @@
 #include "slurm-plugin/engine/admin_comment.hpp"
 #include "slurm-plugin/engine/engine.h"
 #include "slurm-plugin/engine/gain_meter.hpp"
+#include "slurm-plugin/engine/requeue_state.hpp"
 #include "slurm-plugin/engine/resizing.hpp"
 #include "slurm-plugin/engine/size_history.hpp"
 
@@ -82,6 +83,11 @@ class Job {
   /// Of this run; null when it was not heard.
   const AgentReport* agent() const;
 
+  /// Iteration of the first report of this run; < 0: none yet.
+  double first_of_run() const { return first_of_run_; }
+  /// Its run is over, for it was requeued just now.
+  void ends_now(double now);
+
   /// CPUs of a unit of its request; 0 when its units are not made of CPUs.
   std::uint32_t unit_cores() const;
   /// What is expected of it by who deals out cores; made when it was fitted last.
@@ -119,7 +125,11 @@ class Job {
   // Of the last cycle, kept by the engine.
   CompanionUse companions;
   Plan plan;
-  std::string size_reason;  ///< of a pending job with a range: its size, or why it is not chosen
+  RequeueState requeue;
+  mlq_size_request_t asks{};         ///< as Slurm has it
+  bool requeueable = false;          ///< Slurm may requeue it
+  std::uint32_t node = MLQ_NO_NODE;  ///< its first one
+  std::string size_reason;           ///< of a pending job with a range: its size, or why it is not chosen
   Outlook expected;
   Standing standing;
   bool in_snapshot = true;
@@ -159,7 +169,8 @@ class Job {
   mlq::Outlook prospect_;
   GainMeter meter_;
   bool unfitted_ = false;
-  double core_seconds_before_ = 0;   ///< of earlier runs, without companions
+  double core_seconds_before_ = 0;  ///< of earlier runs, without companions
+  double first_of_run_ = -1;
   double running_seen_ = 0;          ///< when the job was last seen running
   std::optional<LossPoint> anchor_;  ///< where the iterations now being timed began
   std::vector<Progress> progress_;

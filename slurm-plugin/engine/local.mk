@@ -25,6 +25,8 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/offers.cpp \
 	slurm-plugin/engine/pull.cpp \
 	slurm-plugin/engine/push.cpp \
+	slurm-plugin/engine/requeue.h slurm-plugin/engine/requeue_state.hpp \
+	slurm-plugin/engine/requeues.cpp slurm-plugin/engine/requeue_wishes.cpp slurm-plugin/engine/requeues.hpp \
 	slurm-plugin/engine/resize.cpp \
 	slurm-plugin/engine/resize_message.cpp slurm-plugin/engine/resize_message.hpp \
 	slurm-plugin/engine/resizing.hpp slurm-plugin/engine/size_history.hpp \

@@ -75,6 +75,7 @@ bool parse_agent(const json_t* value, AgentReport& out) {
   out.units = static_cast<std::uint32_t>(units);
   out.phase = text_of(json_object_get(value, "phase"), name_max);
   out.refused = text_of(json_object_get(value, "refused"), name_max);
+  out.saves = json_is_true(json_object_get(value, "saves"));
   return number(json_object_get(value, "time"), 0, out.time) &&
          number(json_object_get(value, "received"), 0, out.received) &&
          number(json_object_get(value, "move_s"), -1, out.move_s) &&

@@ -23,6 +23,7 @@ struct AgentReport {
   double move_s = -1;  ///< of the last move; < 0: none yet
   double refused_at = 0;
   std::string refused;
+  bool saves = false;  ///< it ends its ranks when it is told to save, and says when they have
 };
 
 /// A job that says it is part of another one.

@@ -92,6 +92,7 @@ bool Sizer::concerns(const Pending& pending) const {
 
 void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now) {
   members_.clear();
+  wanted_.clear();
   std::map<std::uint32_t, const mlq_waiting_snapshot_t*> waiting;
   for (std::size_t w = 0; cluster != nullptr && w < cluster->waiting_count; w++)
     waiting[cluster->waiting[w].job_id] = &cluster->waiting[w];
@@ -111,6 +112,8 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
       reason = "not chosen: " + pending.off;
     else if (now < memory.refused_until)
       reason = "not chosen: Slurm refused it: " + memory.refusal;
+    else if (pending.wanted > 0 && !memory.given)
+      wanted_.push_back(std::move(member));
     else if (cluster == nullptr)
       reason = "not chosen: what the cluster has idle is not known";
     else if (member.waiting == nullptr)
@@ -184,13 +187,33 @@ void Sizer::take(double now, const mlq_config_t& config, Member& member, const P
     return;
   }
   if (sizings_.size() >= most_per_cycle) return;
-  mlq_sizing_t sizing = sized(member.range, member.pending.seen->size, choice.units);
+  emit(member, choice.units);
+}
+
+/// For the reason that the job has now.
+void Sizer::emit(const Member& member, std::uint32_t units) {
+  mlq_sizing_t sizing = sized(member.range, member.pending.seen->size, units);
   sizing.job_id = member.pending.seen->job_id;
   sizing.restarts = member.pending.seen->restarts;
   sizing.submit_time = member.pending.seen->submit_time;
-  reasons_.push_back(reason);
+  reasons_.push_back(member.pending.job->size_reason);
   sizing.reason = reasons_.back().c_str();
   sizings_.push_back(sizing);
+}
+
+/// While Slurm keeps it back: what it was requeued for. Once it is eligible its size is chosen as any
+/// other's.
+void Sizer::give(double now, const Member& member) {
+  const std::uint32_t units = std::clamp(member.pending.wanted, member.range.min, member.range.max);
+  member.pending.job->size_reason = units_text(units, member.range) + " of " + between(member.range) +
+                                    ": it was requeued for that, before " +
+                                    std::to_string(member.range.asked);
+  if (units == member.range.asked || member.memory->changed_at >= 0) {
+    member.memory->given = true;
+    member.memory->changed_at = now;
+  } else if (sizings_.size() < most_per_cycle) {
+    emit(member, units);
+  }
 }
 
 std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& config,
@@ -200,6 +223,9 @@ std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& conf
   sizings_.clear();
   reasons_.clear();
   gather(jobs, cluster, now);
+  if (config.mode == MLQ_MODE_ACTIVE) {
+    for (const Member& member : wanted_) give(now, member);
+  }
   if (members_.empty()) return sizings_;
   place_waiting(*cluster);
   std::uint64_t idle = 0;

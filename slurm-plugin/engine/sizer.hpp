@@ -29,7 +29,8 @@ class Sizer {
   struct Pending {
     Job* job = nullptr;
     const mlq_job_snapshot_t* seen = nullptr;
-    std::string off;  ///< why a switch keeps its size from being chosen; "": none does
+    std::string off;           ///< why a switch keeps its size from being chosen; "": none does
+    std::uint32_t wanted = 0;  ///< units that it was requeued for; 0: it was not
   };
   using FamilyOf = std::function<const FamilyPrior*(const Job&)>;
 
@@ -52,6 +53,7 @@ class Sizer {
     std::string refusal;
     std::uint32_t dry_run = 0;  ///< size that was said
     bool asked = false;
+    bool given = false;  ///< what it was requeued for
   };
   struct Member {
     Pending pending;
@@ -67,11 +69,14 @@ class Sizer {
   void gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now);
   void place_waiting(const mlq_cluster_snapshot_t& cluster);
   std::uint32_t room_for(const Member& member) const;
+  void give(double now, const Member& member);
+  void emit(const Member& member, std::uint32_t units);
   void take(double now, const mlq_config_t& config, Member& member, const PendingJob& job,
             const SizeChoice& choice);
 
   std::map<std::uint32_t, Memory> memories_;
   std::vector<Member> members_;
+  std::vector<Member> wanted_;  ///< those that were requeued for a size
   std::vector<NodeRoom> room_;
   std::vector<mlq_sizing_t> sizings_;
   std::deque<std::string> reasons_;

@@ -130,7 +130,7 @@ void Targets::gather(double now, std::span<Job* const> jobs, Companions& compani
   lent_.clear();
   for (Job* job : jobs) {
     if (!concerns(*job)) {
-      job->plan = Plan();
+      if (job->request().resize != MLQ_RESIZE_REQUEUE) job->plan = Plan();  // theirs is made by Requeues
       continue;
     }
     if (const std::string why = switched_off(*job); !why.empty()) {

@@ -123,6 +123,7 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 	uint64_t began, held;
 	size_t done = 0;
 	uint32_t applied = 0;
+	bool save = false;
 
 	mlq_pause();
 	lock_slurmctld(locks);
@@ -132,8 +133,10 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 	}
 	began = mlq_clock_us();
 	do {
-		if (_apply_one(snapshot, &decisions[done]))
+		if (_apply_one(snapshot, &decisions[done])) {
 			applied++;
+			save |= decisions[done].save;
+		}
 		done++;
 	} while ((done < count) && (done < PIECE_JOBS) &&
 		 (mlq_clock_us() - began < PIECE_US));
@@ -141,6 +144,8 @@ static size_t _apply_piece(const mlq_snapshot_t *snapshot,
 		last_job_update = time(NULL);
 	held = mlq_clock_us() - began;
 	unlock_slurmctld(locks);
+	if (save)
+		schedule_job_save();
 
 	stats->applied += applied;
 	mlq_count_write_hold(stats, held);

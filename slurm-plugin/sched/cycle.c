@@ -18,6 +18,8 @@
 #include "slurm-plugin/sched/cluster.h"
 #include "slurm-plugin/sched/cycle.h"
 #include "slurm-plugin/sched/endings.h"
+#include "slurm-plugin/sched/mode_names.h"
+#include "slurm-plugin/sched/requeue.h"
 #include "slurm-plugin/sched/resize.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
@@ -69,32 +71,6 @@ static void _log(mlq_log_level_t level, const char *line)
 	}
 }
 
-static const char *_mode_name(mlq_mode_t mode)
-{
-	switch (mode) {
-	case MLQ_MODE_OFF:
-		return "off";
-	case MLQ_MODE_DRY_RUN:
-		return "dry-run";
-	case MLQ_MODE_ACTIVE:
-		break;
-	}
-	return "active";
-}
-
-static const char *_resize_name(mlq_resize_mode_t mode)
-{
-	switch (mode) {
-	case MLQ_RESIZING_OFF:
-		return "off";
-	case MLQ_RESIZING_ALL:
-		return "all";
-	case MLQ_RESIZING_COMPANION:
-		break;
-	}
-	return "companion";
-}
-
 /* Ended jobs must still be in slurmctld's memory when their last text comes. */
 static int _ended_s(uint32_t min_job_age)
 {
@@ -135,9 +111,9 @@ static void _say_config(const ranker_t *ranker)
 	     "horizon=%u timeout_ms=%u resize=%s lead=%u dwell=%u tail=%g "
 	     "url=%s",
 	     plugin_type, MLQ_VERSION, SLURM_VERSION_STRING,
-	     _mode_name(config->mode), config->interval_s, config->weight,
+	     mlq_mode_name(config->mode), config->interval_s, config->weight,
 	     config->horizon_s, config->timeout_ms,
-	     _resize_name(config->resize), config->lead_s, config->dwell_s,
+	     mlq_resize_name(config->resize), config->lead_s, config->dwell_s,
 	     config->tail, config->url);
 	if (!ranker->multifactor && (config->mode != MLQ_MODE_OFF))
 		error("%s: PriorityType is not "
@@ -200,7 +176,7 @@ static void _say(ranker_t *ranker, size_t decisions,
 		 "read_hold_us=%" PRIu64
 		 " write_holds=%u write_hold_max_us=%" PRIu64
 		 " write_hold_sum_us=%" PRIu64,
-		 _mode_name(ranker->config.mode), ranker->snapshot.count,
+		 mlq_mode_name(ranker->config.mode), ranker->snapshot.count,
 		 decisions, stats->applied, stats->read_hold_us,
 		 stats->write_holds, stats->write_hold_max_us,
 		 stats->write_hold_sum_us);
@@ -239,6 +215,7 @@ static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
 	ending_count = mlq_engine_endings(engine, &endings);
 	mlq_end(endings, ending_count, stats);
 	mlq_apply_sizes(engine, stats);
+	mlq_apply_requeues(engine, stats);
 }
 
 static void _cycle(ranker_t *ranker)
@@ -262,7 +239,7 @@ static void _cycle(ranker_t *ranker)
 	} else if (ranker->config.mode == MLQ_MODE_OFF) {
 		/* what had been set is taken back now; companions of earlier
 		 * are looked after until they are gone */
-		ranker->idle = !mlq_engine_has_companions(engine);
+		ranker->idle = !mlq_engine_is_needed(engine);
 	}
 }
 

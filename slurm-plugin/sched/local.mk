@@ -19,6 +19,8 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
 	slurm-plugin/sched/hold.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
+	slurm-plugin/sched/mode_names.h \
+	slurm-plugin/sched/requeue.c slurm-plugin/sched/requeue.h \
 	slurm-plugin/sched/resize.c slurm-plugin/sched/resize.h \
 	slurm-plugin/sched/shim.h \
 	slurm-plugin/sched/size_request.c slurm-plugin/sched/size_request.h \

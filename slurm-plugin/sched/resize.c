@@ -116,6 +116,7 @@ static void _apply_one(mlq_engine_t *engine, const mlq_sizing_t *sizing,
 	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
 		return;
 	if (rc == SLURM_SUCCESS) {
+		schedule_job_save();
 		stats->applied++;
 		info("%s: JobId=%u asks for %u tasks on %u CPUs now, before "
 		     "%u on %u: %s",

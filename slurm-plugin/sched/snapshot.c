@@ -118,11 +118,12 @@ static void _fill_size(job_record_t *job_ptr, mlq_job_snapshot_t *job)
 	if (job->state == MLQ_JOB_PENDING) {
 		job->cores = job_ptr->details->min_cpus;
 		job->nodes = job_ptr->details->min_nodes;
-		mlq_size_request(job_ptr, &job->size);
 	} else {
 		job->cores = job_ptr->total_cpus;
 		job->nodes = job_ptr->total_nodes;
 	}
+	if (job->state != MLQ_JOB_ENDED)
+		mlq_size_request(job_ptr, &job->size);
 	if (!job->cores || (job->cores >= NO_VAL))
 		job->cores = 1;
 	job->node = MLQ_NO_NODE;
@@ -145,6 +146,7 @@ static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 	_fill_size(job_ptr, job);
 	job->not_ranked = _why_not_ranked(job_ptr);
 	job->rankable = !job->not_ranked;
+	job->requeue = job_ptr->batch_flag && job_ptr->details->requeue;
 	if (job_ptr->site_factor > NICE_OFFSET)
 		job->site_factor = job_ptr->site_factor - NICE_OFFSET;
 	job->user = _copy(block, job_ptr->user_name, NAME_MAX_COPY);

@@ -19,6 +19,10 @@ int stub_signals;
 uint16_t stub_signal, stub_signal_flags;
 uint32_t stub_signalled;
 
+int stub_saves, stub_requeues, stub_requeue_rc, stub_warnings;
+uint32_t stub_requeued;
+uid_t stub_requeue_uid;
+
 /* the nodes; records are larger than their number of interest here */
 static node_record_t nodes[STUB_NODES], *node_table[STUB_NODES];
 static config_record_t configs[STUB_NODES];
@@ -37,6 +41,8 @@ static int job_count, partition_count;
 static slurmctld_lock_t held;
 static bool locked;
 
+static step_record_t step;
+
 /* slurmctld's own */
 void *acct_db_conn = &jobs;
 time_t last_job_update;
@@ -53,6 +59,7 @@ extern void stub_reset(void)
 	memset(details, 0, sizeof(details));
 	memset(&stub_end, 0, sizeof(stub_end));
 	memset(&slurmctld_config, 0, sizeof(slurmctld_config));
+	stub_saves = 0;
 	job_count = stub_errors = stub_prios = stub_locks = 0;
 	stub_purge_at = stub_stop_at = 0;
 	stub_with_dbd = true;
@@ -156,6 +163,42 @@ extern void stub_run(job_record_t *job_ptr, const int *on, uint16_t cpus)
 	}
 }
 
+extern int job_requeue(uid_t uid, uint32_t job_id, slurm_msg_t *msg,
+		       bool preempt, uint32_t flags)
+{
+	ck_assert(locked && held.job == WRITE_LOCK && held.node == WRITE_LOCK);
+	ck_assert(held.fed == READ_LOCK && !msg && !preempt);
+	ck_assert_uint_eq(flags, 0); /* never held */
+	stub_requeues++;
+	stub_requeued = job_id;
+	stub_requeue_uid = uid;
+	return stub_requeue_rc;
+}
+
+extern void send_job_warn_signal(job_record_t *job_ptr, bool ignore_time)
+{
+	ck_assert(locked && held.job == WRITE_LOCK && ignore_time);
+	stub_warnings++;
+	stub_signalled = job_ptr->job_id;
+}
+
+extern void schedule_job_save(void)
+{
+	ck_assert(!locked);
+	stub_saves++;
+}
+
+extern void schedule_node_save(void)
+{
+	ck_assert(!locked);
+}
+
+extern List stub_step(uint32_t step_id)
+{
+	step.step_id.step_id = step_id;
+	return (List) &step;
+}
+
 extern int job_signal(job_record_t *job_ptr, uint16_t signal, uint16_t flags,
 		      uid_t uid, bool preempt)
 {
@@ -253,6 +296,8 @@ extern int list_for_each_ro(List l, ListForF f, void *arg)
 		}
 		return part_count;
 	}
+	if (l == (List) &step)
+		return (f(&step, arg) < 0) ? -1 : 1;
 	ck_assert(l == job_list);
 	for (int i = 0; i < job_count; i++) {
 		if (f(&jobs[i], arg) < 0)

@@ -46,6 +46,16 @@ extern uint16_t stub_signal;	/* the last one's */
 extern uint16_t stub_signal_flags;
 extern uint32_t stub_signalled;	/* job id */
 
+extern int stub_saves;		/* calls of schedule_job_save() */
+extern int stub_requeues;	/* calls of job_requeue() */
+extern int stub_requeue_rc;	/* what it returns */
+extern uint32_t stub_requeued;	/* the last one's job */
+extern uid_t stub_requeue_uid;
+extern int stub_warnings;	/* calls of send_job_warn_signal() */
+
+/* A list of steps: one of that number. */
+extern List stub_step(uint32_t step_id);
+
 /* Nodes of so many CPUs in partition 0, which is made; all take work. */
 extern void stub_add_nodes(int count, uint16_t cpus);
 extern node_record_t *stub_node(int index);

@@ -11,3 +11,4 @@ TCase* failure_cases();
 TCase* target_cases();
 TCase* companion_cases();
 TCase* sizing_cases();
+TCase* requeue_cases();

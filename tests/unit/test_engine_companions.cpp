@@ -104,7 +104,7 @@ START_TEST(orphans_are_ended_in_any_mode) {
     for (const std::uint32_t id : {11, 12, 14, 15, 16}) ck_assert_msg(ended.contains(id), "%u", id);
     ck_assert(!ended[11]);
     ck_assert(ended[16]);  // nothing of a pending job could leave by itself
-    ck_assert(mlq_engine_has_companions(bench.engine.get()));
+    ck_assert(mlq_engine_is_needed(bench.engine.get()));
     bench.turn(epoch + 3);
     ck_assert_uint_eq(bench.endings.size(), 1);  // the pending one again; the others were asked to go
     bench.turn(epoch + 9);

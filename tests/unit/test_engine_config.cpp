@@ -116,8 +116,11 @@ END_TEST
 
 START_TEST(wrong_sizes) {
   ck_assert_int_eq(parse("mlq_resize=on").resize, MLQ_RESIZING_COMPANION);
-  check_one_line("mlq_resize=on: off, companion or all is allowed, using companion");
+  check_one_line("mlq_resize=on: off, companion, requeue or all is allowed, using companion");
   ck_assert_int_eq(parse("mlq_resize=OFF").resize, MLQ_RESIZING_OFF);
+  ck_assert_int_eq(parse("mlq_resize=Requeue").resize, MLQ_RESIZING_REQUEUE);
+  ck_assert_uint_eq(parse("mlq_requeue_grace=0").requeue_grace_s, 300);
+  check_one_line("mlq_requeue_grace=0: a whole number from 1 to 86400 is allowed, using 300");
   for (const char* text : {"mlq_tail=-1", "mlq_tail=101", "mlq_tail=", "mlq_tail=nan", "mlq_tail=0.1x"}) {
     ck_assert_msg(parse(text).tail == 0.1, "%s was taken", text);
     check_one_line("a number from 0 to 100 is allowed, using 0.1");

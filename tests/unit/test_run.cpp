@@ -175,6 +175,11 @@ START_TEST(test_news) {
                           "7", "null", R"({"units":99999999999,"base":1})"})
     ck_assert_msg(!parse_job_news(std::string(R"({"v":1,"status":{"target":)") + bad + "}}")->target, "%s",
                   bad);
+  const auto smaller = parse_job_news(
+      R"({"v":1,"status":{"target":{"units":1,"base":2,"requeue":{"at":1790000000,"grace":60}}}})");
+  ck_assert(smaller && smaller->target);
+  ck_assert_double_eq(smaller->target->requeue_at, 1790000000);
+  ck_assert_double_eq(smaller->target->requeue_grace, 60);
   for (const char* bad : {"", "[]", R"({"v":2})", R"({"error":"x"})"}) ck_assert(!parse_job_news(bad));
 }
 END_TEST

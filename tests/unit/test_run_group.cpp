@@ -23,7 +23,8 @@ struct Bench {
   Group group;
   Member* base;
 
-  explicit Bench(bool restart = false) : group(loop, options(restart), hooks()), base(add("base", 2, true)) {}
+  explicit Bench(bool restart = false) : Bench(restart, options(restart)) {}
+  Bench(bool, const GroupOptions& chosen) : group(loop, chosen, hooks()), base(add("base", 2, true)) {}
 
   static GroupOptions options(bool restart) {
     GroupOptions chosen;
@@ -240,6 +241,74 @@ START_TEST(test_after_a_terminating_signal_failures_are_the_end) {
 }
 END_TEST
 
+/// Two nodes, of which the second one's rank ends badly: it was told to end.
+void two_save(Bench& bench, Member* second) {
+  bench.group.start();
+  ck_assert(bench.group.save(20));
+  ck_assert(bench.group.saving() && !bench.group.saved());
+  bench.say(bench.base, Kind::exited, 0);
+  bench.say(bench.base, Kind::stopped);
+  ck_assert(!bench.group.saved());
+  bench.say(second, Kind::exited, 143);
+  bench.say(second, Kind::stopped);
+}
+
+START_TEST(test_all_save_and_the_group_stands_still) {
+  Bench bench(true);
+  Member* second = bench.add("base2", 1, true);
+  two_save(bench, second);
+  ck_assert(bench.last("base").kind == Kind::stop && bench.last("base").number == SIGTERM);
+  ck_assert_double_eq(bench.last("base2").seconds, 20);
+  ck_assert(bench.group.saved());
+  check_text(bench.group.phase(), "saved");
+  ck_assert_int_eq(bench.code, -1);  // it has not ended
+  ck_assert(!bench.group.save(20));
+  bench.group.go_on();
+  ck_assert(bench.last("base2").kind == Kind::start && bench.last("base2").generation == 2);
+  ck_assert(!bench.group.saving());
+  check_text(bench.group.phase(), "steady");
+  bench.say(bench.base, Kind::exited, 7);  // from here on a failure is one
+  bench.say(bench.base, Kind::stopped);
+  bench.say(second, Kind::stopped);
+  ck_assert_int_eq(bench.code, 7);
+}
+END_TEST
+
+START_TEST(test_what_is_taken_back_while_they_save) {
+  Bench bench(true);
+  Member* second = bench.add("base2", 1, true);
+  bench.group.start();
+  bench.group.save(20);
+  bench.group.go_on();  // not before they have ended
+  ck_assert(bench.last("base2").kind == Kind::stop);
+  bench.say(bench.base, Kind::stopped);
+  bench.say(second, Kind::stopped);
+  ck_assert(bench.last("base2").kind == Kind::start && !bench.group.saving());
+  bench.group.finish(0);
+  ck_assert(!bench.group.save(20));
+  Bench over(true);
+  over.group.start();
+  over.say(over.base, Kind::exited, 0);  // its training is over: nothing is to be saved
+  ck_assert(!over.group.save(20));
+  Bench early(true);
+  ck_assert(!early.group.save(20));
+}
+END_TEST
+
+START_TEST(test_the_resize_signal_comes_before_sigterm) {
+  GroupOptions options = Bench::options(true);
+  options.resize_signal = SIGUSR2;
+  Bench bench(true, options);
+  bench.group.start();
+  ck_assert(bench.group.save(3.2));  // of which 3 are the grace from SIGTERM on
+  ck_assert(bench.last("base").kind == Kind::signal && bench.last("base").number == SIGUSR2);
+  bench.loop.after(Seconds(0.4), [&] { bench.loop.quit(); });
+  bench.loop.run();
+  ck_assert(bench.last("base").kind == Kind::stop && bench.last("base").number == SIGTERM);
+  ck_assert_double_eq(bench.last("base").seconds, 3);
+}
+END_TEST
+
 }  // namespace
 
 Suite* group_suite() {
@@ -255,6 +324,9 @@ Suite* group_suite() {
   tcase_add_test(tests, test_nothing_moves_once_the_base_has_ended);
   tcase_add_test(tests, test_restart_waits_until_all_have_stopped);
   tcase_add_test(tests, test_after_a_terminating_signal_failures_are_the_end);
+  tcase_add_test(tests, test_all_save_and_the_group_stands_still);
+  tcase_add_test(tests, test_what_is_taken_back_while_they_save);
+  tcase_add_test(tests, test_the_resize_signal_comes_before_sigterm);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -35,6 +35,7 @@ int main(void)
 	suite_add_tcase(suite, apply_cases());
 	suite_add_tcase(suite, shift_cases());
 	suite_add_tcase(suite, resize_cases());
+	suite_add_tcase(suite, requeue_cases());
 	suite_add_tcase(suite, cluster_cases());
 	suite_add_tcase(suite, ending_cases());
 	runner = srunner_create(suite);

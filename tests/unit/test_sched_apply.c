@@ -132,13 +132,21 @@ START_TEST(comment_of_a_running_job)
 	_apply(&decision, 1);
 	ck_assert_str_eq(job_ptr->admin_comment, "new");
 	ck_assert_int_eq(stub_end.count, 0);
+	ck_assert_int_eq(stub_saves, 0);
+	sched_take(1);
+	decision = _comment(0, "to be kept");
+	decision.save = true;
+	_apply(&decision, 1);
+	ck_assert_int_eq(stub_saves, 1);
 	/* the site wrote meanwhile: its text must not be lost */
 	sched_take(1);
 	free(job_ptr->admin_comment);
 	job_ptr->admin_comment = strdup("site");
 	decision = _comment(0, "newer");
+	decision.save = true;
 	_apply(&decision, 1);
 	ck_assert_str_eq(job_ptr->admin_comment, "site");
+	ck_assert_int_eq(stub_saves, 1);
 	free(job_ptr->admin_comment);
 }
 END_TEST

@@ -23,7 +23,8 @@ json_t* companion_list(const Companions& companions) {
 
 }  // namespace
 
-std::string agent_report(const Group& group, const Companions* companions, const Refusal& why_not) {
+std::string agent_report(const Group& group, const Companions* companions, bool saves,
+                         const Refusal& why_not) {
   const wire::Json report(
       json_pack("{s:i, s:f, s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "v", wire::kVersion, "time", wall_time(),
                 "phase", group.phase(), "generation", static_cast<json_int_t>(group.generation()), "units",
@@ -31,6 +32,7 @@ std::string agent_report(const Group& group, const Companions* companions, const
                 "moves", static_cast<json_int_t>(group.moves()), "lost_s", group.lost_seconds(), "move_s",
                 group.move_seconds()));
   json_object_set_new(report.get(), "companions", companions ? companion_list(*companions) : json_array());
+  if (saves) json_object_set_new(report.get(), "saves", json_true());
   const Refusal& refusal = why_not.why.empty() && companions ? companions->refusal() : why_not;
   if (!refusal.why.empty()) {
     const std::string text = text_of_bytes(refusal.why).substr(0, kRefusedMax);

@@ -11,6 +11,7 @@ namespace mlq::run {
 
 /// companions may be nullptr: none are possible. why_not: why none can be had at all; else the companions'
 /// own refusal counts.
-std::string agent_report(const Group& group, const Companions* companions, const Refusal& why_not);
+std::string agent_report(const Group& group, const Companions* companions, bool saves,
+                         const Refusal& why_not);
 
 }  // namespace mlq::run

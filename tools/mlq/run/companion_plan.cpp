@@ -32,8 +32,14 @@ bool plain_name(const char* name) {
 
 std::optional<Target> parse_target(const json_t* object) {
   const auto units = whole(object, "units"), base = whole(object, "base");
-  if (!units || !base || *units < *base) return std::nullopt;
-  Target target{*units, *base, {}, 0, "", {}};
+  const json_t* requeue = json_object_get(object, "requeue");
+  if (!units || !base || (*units < *base && !requeue)) return std::nullopt;
+  Target target;
+  target.units = *units;
+  target.base = *base;
+  if (const double at = json_number_value(json_object_get(requeue, "at")); at > 0) target.requeue_at = at;
+  if (const double grace = json_number_value(json_object_get(requeue, "grace")); grace >= 1 && grace <= 86400)
+    target.requeue_grace = grace;
   if (const double lead = json_number_value(json_object_get(object, "lead")); lead > 0 && lead <= 86400)
     target.lead = lead;
   if (const char* reason = json_string_value(json_object_get(object, "reason"))) target.reason = reason;

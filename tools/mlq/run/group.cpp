@@ -158,7 +158,7 @@ void Group::take(Member& member, const Message& message) {
 }
 
 void Group::consider() {
-  if (ending_ || moving_ || generation_ == 0 || over()) return;
+  if (ending_ || moving_ || saving() || generation_ == 0 || over()) return;
   bool due = false, gathering = false, leaving = false;
   for (const auto& member : members_) {
     leaving = leaving || (member->state == MemberState::leaving && !member->told);
@@ -175,7 +175,7 @@ void Group::consider() {
 
 void Group::on_exit(Member& member, const Message& message) {
   if (ending_ || member.state == MemberState::gone) return;
-  const bool restarting = moving_ && !elastic_;
+  const bool restarting = (moving_ && !elastic_) || saving();
   if (restarting || member.state == MemberState::leaving) return;
   if (message.status == 0) {
     ++member.done;
@@ -223,6 +223,8 @@ void Group::on_stopped(Member& member) {
   member.stopped = true;
   if (ending_) {
     end_when_stopped();
+  } else if (saving()) {
+    saved_when_stopped();
   } else if (member.state == MemberState::leaving && (elastic_ || !moving_)) {
     member.send(simple(Kind::leave));
     set(member, MemberState::gone);

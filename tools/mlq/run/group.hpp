@@ -69,6 +69,15 @@ class Group {
   void lose(Member& member, const std::string& why);
   void release(Member& member);
   void signal(int number);
+
+  /// All ranks save and end: the resize signal first where there is one, SIGTERM so that they have ended
+  /// within `seconds`. Then the group stands still, until go_on(). False when it cannot now.
+  bool save(double seconds);
+  /// Starts the ranks anew, at the size that the group has, once those of before have ended.
+  void go_on();
+  bool saving() const { return save_ != Save::no; }
+  bool saved() const { return save_ == Save::done; }
+
   void finish(int code);
 
   bool elastic() const { return elastic_; }  ///< the workers re-form in their processes
@@ -87,6 +96,7 @@ class Group {
   void sweep();  ///< forgets those that are gone
 
  private:
+  enum class Save { no, asked, done };
   using Filter = std::function<bool(const Member&)>;
   void set(Member& member, MemberState state);
   bool all(const Filter& which, const Filter& holds) const;
@@ -107,6 +117,7 @@ class Group {
   void on_formed(Member& member, const Message& message);
   void fail(int code, const std::string& why);
   void end_when_stopped();
+  void saved_when_stopped();
 
   Loop& loop_;
   GroupOptions options_;
@@ -116,6 +127,8 @@ class Group {
   std::int64_t generation_ = 0, world_ = 0, moves_ = 0;
   double lost_s_ = 0, move_s_ = 0, stood_still_ = 0;
   bool elastic_ = false, moving_ = false, ending_ = false, terminating_ = false, told_ = false;
+  Save save_ = Save::no;
+  bool go_on_ = false;  ///< as soon as they have ended
   int code_ = 0;
   Clock::time_point move_began_;
   Loop::Timer end_timer_ = 0, lead_timer_ = 0, settle_timer_ = 0, gather_timer_ = 0;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <csignal>
@@ -26,6 +27,7 @@ namespace mlq::run {
 namespace {
 
 constexpr Seconds kLastReport(2);
+constexpr double kRequeueLimit = 120;  ///< seconds beyond the grace in which the requeue must come
 constexpr double kAttachLimit = 20;  ///< seconds after which a training that has not attached is said not to
 constexpr double kSettle = 5;        ///< seconds in which pending companions are cancelled at the end
 
@@ -186,6 +188,7 @@ class Head {
     }
     FollowerHooks hooks;
     hooks.news = [this](const JobNews& news) {
+      if (saves()) follow_requeue(news.target ? *news.target : Target());
       if (!news.target || !companions_) return;
       if (options_.lead <= 0 && news.target->lead > 0) group_.set_lead(news.target->lead);
       companions_->follow(*news.target);
@@ -196,12 +199,35 @@ class Head {
           " s: the companions are given back");
       companions_->release_all();
     };
-    hooks.report = [this] { return agent_report(group_, companions_.get(), why_not()); };
+    hooks.report = [this] { return agent_report(group_, companions_.get(), saves(), why_not()); };
     follower_ = std::make_unique<Follower>(loop_, facts_.url, facts_.token, facts_.cluster, facts_.size.job,
                                            options_.silence, std::move(hooks));
   }
 
+  /// Its ranks can be ended at any time, and go on from what they saved.
+  bool saves() const { return facts_.requeue && options_.restart; }
+
+  /// The ranks save and end; what is left to do is Slurm's, which ends this process too. When that doesn't
+  /// come, or is taken back, they go on as they were.
+  void follow_requeue(const Target& target) {
+    if (target.requeue_at > 0 && target.requeue_at != given_up_) {
+      if (group_.save(std::max(1.0, target.requeue_grace))) {
+        saving_at_ = target.requeue_at;
+        give_up_timer_ = loop_.after(Seconds(target.requeue_grace + kRequeueLimit), [this] {
+          give_up_timer_ = 0;
+          given_up_ = saving_at_;
+          group_.go_on();
+        });
+      }
+    } else if (group_.saving()) {
+      loop_.cancel(give_up_timer_);
+      group_.go_on();
+    }
+  }
+
   Refusal why_not() const {
+    if (facts_.requeue && !saves())
+      return {"resize=requeue: without --restart its ranks cannot be told to save", began_};
     if (!facts_.resizable) return {facts_.why_not, began_};
     if (!group_.can_move() && wall_time() > began_ + kAttachLimit)
       return {"the training has not attached to MLQ_AGENT and --restart was not given",
@@ -213,6 +239,10 @@ class Head {
     if (companions_ && (number == SIGTERM || number == SIGINT || number == SIGHUP)) companions_->stop();
     if (group_.generation() == 0 && number != SIGCONT && number != SIGTSTP) {
       group_.finish(128 + number);  // nothing runs yet
+      return;
+    }
+    if (group_.saved() && (number == SIGTERM || number == SIGINT || number == SIGHUP)) {
+      group_.finish(128 + number);
       return;
     }
     group_.signal(number);
@@ -255,6 +285,8 @@ class Head {
   std::unique_ptr<Follower> follower_;
   Clock::time_point end_by_;
   double began_ = wall_time();
+  double saving_at_ = 0, given_up_ = 0;  ///< which requeue, by the time of its announcement
+  Loop::Timer give_up_timer_ = 0;
   int code_ = 1;
 };
 

@@ -79,6 +79,7 @@ JobFacts job_facts(const std::string& ranks, bool no_resize) {
   facts.unit = unit_of(request, facts.size);
   facts.why_not = why_not_resizable(facts, request, no_resize);
   facts.resizable = facts.why_not.empty();
+  facts.requeue = request.resize == MLQ_RESIZE_REQUEUE && !no_resize;
   return facts;
 }
 

@@ -19,7 +19,8 @@ struct JobFacts {
   std::string url, token, cluster;  ///< of mlqd; "" = not a job of --ml-quality
   std::string request;              ///< what was given to --ml-quality
   bool resizable = false;
-  std::string why_not;  ///< when it is not
+  std::string why_not;   ///< when it is not
+  bool requeue = false;  ///< it was submitted with resize=requeue
 };
 
 /// From the environment. Throws cli::Error for a wrong --ranks.

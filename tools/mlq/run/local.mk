@@ -14,6 +14,7 @@ libmlqrun_la_SOURCES = \
 	tools/mlq/run/follower.cpp tools/mlq/run/follower.hpp \
 	tools/mlq/run/gate.cpp tools/mlq/run/gate.hpp \
 	tools/mlq/run/group.cpp tools/mlq/run/group.hpp \
+	tools/mlq/run/group_save.cpp \
 	tools/mlq/run/group_moves.cpp tools/mlq/run/group_parts.hpp \
 	tools/mlq/run/head.cpp tools/mlq/run/head.hpp \
 	tools/mlq/run/http.cpp tools/mlq/run/http.hpp \

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Requeues: for whom another size is worth a restart. The same policy as for companions, over a longer time.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "slurm-plugin/engine/requeues.hpp"
+
+namespace mlq::engine {
+namespace {
+
+std::uint32_t units_held(const Job& job, const SizeRange& range) {
+  if (range.nodes) return job.seen().nodes;
+  return std::max(1U, static_cast<std::uint32_t>(job.seen().cores) / std::max(1U, range.unit));
+}
+
+std::uint64_t partition_bit(const mlq_cluster_snapshot_t& cluster, const std::string& name) {
+  for (std::size_t p = 0; p < cluster.partition_count; p++) {
+    if (name == cluster.partitions[p]) return 1ULL << p;
+  }
+  return 0;
+}
+
+/// A job that waits for its turn there: it would start in the place of one that is requeued.
+std::uint32_t first_waiting(const mlq_cluster_snapshot_t& cluster, const std::string& partition) {
+  const std::uint64_t bit = partition_bit(cluster, partition);
+  for (std::size_t w = 0; w < cluster.waiting_count; w++) {
+    if ((cluster.waiting[w].partitions & bit) != 0) return cluster.waiting[w].job_id;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// What keeps its size, whatever another one would bring; "" when nothing does.
+std::string Requeues::why_not(const Job& job, const SizeRange& range, double now) const {
+  const RequeueState& state = job.requeue;
+  const auto whole = [](double value) { return std::to_string(std::lround(value)); };
+  if (!job.requeueable) return "Slurm may not requeue it (Requeue=0)";
+  if (!range.given) return "it names no range of sizes (min=, max=)";
+  if (!range.refusal.empty()) return range.refusal;
+  if (state.kept.back >= 0)
+    return "it is not requeued again: it went on from iteration " + whole(state.kept.back) +
+           ", though iteration " + whole(state.kept.iteration) + " was done when it was told to save";
+  if (state.to_check(job.seen().restarts)) return "it was requeued and has not reported since";
+  if (state.kept.done >= most && !state.under_way(job.seen().restarts))
+    return "it has been requeued " + std::to_string(state.kept.done) + " times for its size: that is enough";
+  if (now < state.not_before)
+    return state.why_not_yet + ", tried again in " + whole(state.not_before - now) + " s";
+  if (!job.prospect().known || !job.speed().known()) return "how fast it is has not been seen yet";
+  return "";
+}
+
+/// CPUs of its own count as idle: it gives them back. What it has on further nodes is not known by node.
+std::uint32_t Requeues::room_for(const mlq_cluster_snapshot_t& cluster, const Member& member) const {
+  const SlurmView& seen = member.job->seen();
+  const std::vector<char> allowed = capacity_.allowed(seen.partition, seen.features.c_str());
+  const auto own = static_cast<std::uint32_t>(seen.cores) / std::max(1U, seen.nodes);
+  const std::uint32_t least = member.range.nodes ? std::max(1U, member.range.unit) : 1;
+  std::vector<std::uint32_t> cpus;
+  for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++) {
+    const bool first = n == member.job->node;
+    if (allowed[n] == 0 || (first && seen.nodes > 1)) continue;
+    const std::uint32_t idle = room_[n].idle + (first ? own : 0);
+    const bool whole = !member.job->asks.whole_nodes || idle >= cluster.nodes[n].cpus;
+    if (whole && idle >= least) cpus.push_back(idle);
+  }
+  if (seen.nodes > 1) cpus.insert(cpus.end(), seen.nodes, own);
+  if (member.range.nodes) return static_cast<std::uint32_t>(cpus.size());
+  std::sort(cpus.rbegin(), cpus.rend());
+  const std::uint32_t most = member.job->asks.max_nodes;
+  if (most > 0 && cpus.size() > most) cpus.resize(most);
+  const std::uint32_t per_task = std::max(1U, member.job->asks.cpus_per_task);
+  std::uint64_t total = 0;
+  for (const std::uint32_t have : cpus) total += have / per_task * per_task;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(total / std::max(1U, member.range.unit), MLQ_UNITS_MAX));
+}
+
+void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::span<Job* const> jobs,
+                      const SwitchedOff& switched_off) {
+  capacity_.read(cluster, {}, patience_, now);
+  patience_.forget_others();
+  room_.assign(capacity_.now().begin(), capacity_.now().end());
+  for (const Job* job : jobs) {  // what was offered to companions of others is theirs
+    for (const UnitPiece& piece : job->plan.grants) {
+      if (piece.node >= room_.size()) continue;
+      std::uint32_t& idle = room_[piece.node].idle;
+      idle -= std::min(idle, piece.units * std::max(1U, job->unit_cores()));
+    }
+  }
+  for (Job* job : jobs) {
+    if (!concerns(*job) || job->seen().state != MLQ_JOB_RUNNING) continue;
+    Member member;
+    member.job = job;
+    member.range = size_range(job->request(), job->asks);
+    member.base = member.want = units_held(*job, member.range);
+    member.brake = switched_off(*job);
+    if (member.brake.empty()) member.brake = why_not(*job, member.range, now);
+    if (member.brake.empty()) {
+      const std::uint64_t others = claimed_ / std::max(1U, member.range.unit);
+      const std::uint32_t room = room_for(cluster, member);
+      const bool own_claim = job->requeue.under_way(job->seen().restarts);
+      member.room = own_claim || room < others ? room : room - static_cast<std::uint32_t>(others);
+      member.room = std::max(member.room, member.base);
+      const std::uint32_t waiting = first_waiting(cluster, job->seen().partition);
+      if (waiting != 0)
+        member.brake = "job " + std::to_string(waiting) + " waits and would start in its place";
+    }
+    members_.push_back(std::move(member));
+  }
+}
+
+/// Pools are partitions: bases and what is idle. Nodes that several of them share count in each; no more than
+/// a few jobs are under way at a time, and each is asked for anew.
+void Requeues::allocate(double now) {
+  std::map<std::string, std::size_t> pool_of;
+  std::vector<Pool> pools;
+  for (Member& member : members_) {
+    const auto [found, fresh] = pool_of.try_emplace(member.job->seen().partition, pools.size());
+    member.pool = found->second;
+    if (fresh) pools.push_back({});
+    if (pools.size() > max_pools) return;
+    if (fresh) {
+      const std::vector<char> allowed = capacity_.allowed(member.job->seen().partition, "");
+      for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++)
+        pools.back().capacity += allowed[n] != 0 ? room_[n].idle : 0;
+    }
+    pools[member.pool].capacity += member.base * std::max(1U, member.range.unit);
+  }
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::vector<JobView> views;
+  std::vector<Member*> asked;
+  rows.reserve(members_.size());
+  for (Member& member : members_) {
+    if (!member.brake.empty()) {
+      const std::uint32_t own = member.base * std::max(1U, member.range.unit);
+      pools[member.pool].capacity -= std::min(pools[member.pool].capacity, own);
+      continue;
+    }
+    Job& job = *member.job;
+    std::vector<std::uint32_t>& row = rows.emplace_back(pools.size(), 0);
+    row[member.pool] = member.base;
+    JobView& view = views.emplace_back();
+    view.request.key = job.seen().job_id;
+    view.request.pools = 1ULL << member.pool;
+    view.request.unit = std::max(1U, member.range.unit);
+    view.request.min = std::min(std::max(1U, member.range.min), member.base);
+    view.request.max = std::max(std::min(member.range.max, member.room), member.base);
+    view.held = {row, std::max(0.0, now - static_cast<double>(job.seen().start)), cost_of(job)};
+    view.arrival = static_cast<double>(job.seen().submit);
+    view.attained = job.core_seconds(now);
+    view.rate = job.speed().model();
+    view.outlook = &job.prospect();
+    asked.push_back(&member);
+  }
+  if (views.empty()) return;
+  const ClusterView view{now, horizons * config_.horizon_s, pools, views, {}};
+  const Allocation& allocation = policy_->decide(view);
+  for (std::size_t i = 0; i < asked.size(); i++) {
+    if (allocation.units[i] > 0) asked[i]->want = allocation.units[i];
+  }
+}
+
+/// One a cycle: those that shrink first, for the others grow on what they leave.
+void Requeues::announce(double now) {
+  Member* best = nullptr;
+  const auto cpus = [](const Member& m) {
+    return (static_cast<double>(m.want) - static_cast<double>(m.base)) * m.range.unit;
+  };
+  for (Member& member : members_) {
+    RequeueState& state = member.job->requeue;
+    if (state.under_way(member.job->seen().restarts)) {
+      const bool still =
+          (state.kept.units > member.base) == (member.want > member.base) && member.want != member.base;
+      if (state.told_at < 0 && !still)
+        withdraw(*member.job, now, member.brake.empty() ? "it would not pay any more" : member.brake,
+                 refused_s / 10);
+      continue;
+    }
+    if (!member.brake.empty() || member.want == member.base) continue;
+    if (best == nullptr || (cpus(member) < 0) > (cpus(*best) < 0) ||
+        ((cpus(member) < 0) == (cpus(*best) < 0) && std::fabs(cpus(member)) > std::fabs(cpus(*best))))
+      best = &member;
+  }
+  if (best != nullptr && config_.mode == MLQ_MODE_ACTIVE && under_way_ < most_at_once) {
+    Job& job = *best->job;
+    RequeueRecord& kept = job.requeue.kept;
+    kept.done++;
+    kept.at = std::floor(now);
+    kept.run = job.seen().restarts;
+    kept.iteration = job.curve()->last_iteration();
+    kept.units = best->want;
+    job.requeue.written_at = job.requeue.told_at = -1;
+    job.requeue.failures = 0;
+  }
+  for (Member& member : members_) say(member, now);
+}
+
+}  // namespace mlq::engine

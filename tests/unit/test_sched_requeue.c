@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which jobs are told to save and requeued, and how. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <check.h>
+
+#include "slurm-plugin/sched/requeue.h"
+#include "tests/unit/slurmctld_stubs.h"
+#include "tests/unit/test_sched.h"
+
+static job_record_t *job_ptr;
+static mlq_requeue_t requeue;
+static mlq_cycle_stats_t stats;
+
+/* the engine, as far as requeue.c knows it */
+static int told;
+static char told_error[128];
+
+extern size_t mlq_engine_requeues(mlq_engine_t *engine,
+				  const mlq_requeue_t **requeues)
+{
+	(void) engine;
+	*requeues = &requeue;
+	return 1;
+}
+
+extern void mlq_engine_requeue_done(mlq_engine_t *engine, double now,
+				    const mlq_requeue_t *of, const char *error)
+{
+	(void) engine;
+	(void) now;
+	ck_assert_ptr_eq(of, &requeue);
+	told++;
+	snprintf(told_error, sizeof(told_error), "%s", error ? error : "");
+}
+
+static void _setup(void)
+{
+	sched_setup();
+	memset(&stats, 0, sizeof(stats));
+	stub_add_nodes(1, 8);
+	job_ptr = stub_add(1, "resize=requeue,min=2,max=8");
+	stub_run(job_ptr, (const int[]){0, -1}, 2);
+	job_ptr->batch_flag = 1;
+	job_ptr->array_task_id = NO_VAL;
+	job_ptr->user_id = 1000;
+	job_ptr->details->core_spec = NO_VAL16;
+	job_ptr->details->requeue = 1;
+	requeue = (mlq_requeue_t){
+		.kind = MLQ_REQUEUE_NOW,
+		.job_id = 1,
+		.submit_time = job_ptr->details->submit_time,
+		.reason = "a test",
+	};
+	stub_requeue_rc = SLURM_SUCCESS;
+}
+
+/* How many jobs were requeued, told by their own signal, and by SIGTERM. */
+static int _done(mlq_requeue_kind_t kind)
+{
+	requeue.kind = kind;
+	stub_saves = stub_requeues = stub_warnings = stub_signals = told = 0;
+	mlq_apply_requeues(NULL, &stats);
+	return stub_requeues * 100 + stub_warnings * 10 + stub_signals;
+}
+
+START_TEST(requeued_as_its_user_would_and_never_held)
+{
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	ck_assert_int_eq(stub_saves, 1); /* a killed slurmctld knows */
+	ck_assert_uint_eq(stub_requeued, 1);
+	ck_assert_uint_eq(stub_requeue_uid, 1000);
+	ck_assert_int_eq(told, 1);
+	ck_assert_str_eq(told_error, "");
+	ck_assert_uint_eq(stats.applied, 1);
+	stub_requeue_rc = ESLURM_DISABLED;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	ck_assert_str_eq(told_error, "refused");
+}
+END_TEST
+
+START_TEST(told_by_its_own_signal_else_by_sigterm)
+{
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 1);
+	ck_assert_uint_eq(stub_signal, SIGTERM);
+	ck_assert_uint_eq(stub_signal_flags, KILL_FULL_JOB);
+	job_ptr->step_list = stub_step(SLURM_BATCH_SCRIPT);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 1);
+	ck_assert_uint_eq(stub_signal_flags, KILL_FULL_JOB);
+	job_ptr->step_list = stub_step(0); /* the training is srun's */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 1);
+	ck_assert_uint_eq(stub_signal_flags, KILL_STEPS_ONLY);
+	job_ptr->warn_signal = SIGUSR1;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 10);
+	ck_assert_uint_eq(stub_signalled, 1);
+}
+END_TEST
+
+START_TEST(one_that_ended_by_itself_is_requeued_and_no_other)
+{
+	job_ptr->job_state = JOB_COMPLETE;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 0);
+	job_ptr->job_state = JOB_FAILED;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	job_ptr->job_state = JOB_COMPLETE | JOB_COMPLETING; /* a moment later */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	for (int state = JOB_PENDING; state < JOB_END; state++) {
+		if ((state == JOB_RUNNING) || (state == JOB_COMPLETE) ||
+		    (state == JOB_FAILED))
+			continue;
+		job_ptr->job_state = state;
+		ck_assert_msg(!_done(MLQ_REQUEUE_NOW), "state %d", state);
+		ck_assert_msg(!_done(MLQ_REQUEUE_WARN), "state %d", state);
+		ck_assert_int_eq(told, 0);
+	}
+}
+END_TEST
+
+START_TEST(no_other_job_is_touched)
+{
+	job_ptr->details->requeue = 0;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 0);
+	job_ptr->details->requeue = 1;
+	job_ptr->batch_flag = 0;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->batch_flag = 1;
+	job_ptr->het_job_id = 1;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->het_job_id = 0;
+	job_ptr->array_task_id = 3;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->array_task_id = NO_VAL;
+	job_ptr->restart_cnt = 1; /* another run */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->restart_cnt = 0;
+	job_ptr->details->submit_time++;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->details->submit_time--;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	stub_stop_at = 1;
+	stub_locks = 0;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+}
+END_TEST
+
+extern TCase *requeue_cases(void)
+{
+	TCase *tests = tcase_create("requeue");
+
+	tcase_add_checked_fixture(tests, _setup, sched_teardown);
+	tcase_add_test(tests, requeued_as_its_user_would_and_never_held);
+	tcase_add_test(tests, told_by_its_own_signal_else_by_sigterm);
+	tcase_add_test(tests, one_that_ended_by_itself_is_requeued_and_no_other);
+	tcase_add_test(tests, no_other_job_is_touched);
+	return tests;
+}
