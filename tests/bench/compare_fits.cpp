@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The same models on the same windows within the same bounds from the same start, the best point of this
-// project's grid: its own fit (which looks for that point itself) and Ceres, timed; the problems go to stdout
-// as JSON lines, so that compare_fits.py can give them to SciPy as well. compare_fits CURVE.csv...
+// The same models on the same windows within the same bounds: this project's fit, which looks for its start
+// itself, and Ceres, from that start and from a default one, timed. The problems go to stdout as JSON lines,
+// so that compare_fits.py can give them to SciPy as well. compare_fits CURVE.csv...
 #include <ceres/ceres.h>
 #include <glog/logging.h>
 
@@ -130,6 +130,19 @@ double ceres_cost(Family family, const FitProblem& problem, const Bounds& bounds
   return ceres_cost<Exponential>(problem, bounds, start);
 }
 
+// What SciPy's curve_fit starts from: the middle of two bounds, one from a single bound, else 1.
+Eigen::Vector4d default_start(const Bounds& bounds) {
+  Eigen::Vector4d out = Eigen::Vector4d::Ones();
+  for (int i = 0; i < bounds.parameters; ++i) {
+    const bool below = bounds.lower[i] > -1e13, above = bounds.upper[i] < 1e13;
+    if (below && above)
+      out[i] = 0.5 * (bounds.lower[i] + bounds.upper[i]);
+    else if (below || above)
+      out[i] = below ? bounds.lower[i] + 1 : bounds.upper[i] - 1;
+  }
+  return out;
+}
+
 void print(const char* name, std::span<const double> values) {
   std::printf(",\"%s\":[", name);
   for (std::size_t i = 0; i < values.size(); ++i) std::printf("%s%.17g", i ? "," : "", values[i]);
@@ -145,12 +158,17 @@ void compare(Family family, const ScaledWindow& window) {
   const double our_time = microseconds(from);
   const FamilyFit start = fit_family(family, window, range, nullptr, {0, 1, 1});
   const Bounds bounds = bounds_of(family, problem);
-  from = Clock::now();
-  const double theirs =
-      ceres_cost(family, problem, bounds, start.p.cwiseMax(bounds.lower).cwiseMin(bounds.upper));
-  const double their_time = microseconds(from);
-  std::printf("{\"family\":\"%s\",\"ours\":%.17g,\"ours_us\":%.3f,\"ceres\":%.17g,\"ceres_us\":%.3f",
-              name_of(family), ours.usable ? ours.cost : 1e300, our_time, theirs, their_time);
+  std::printf("{\"family\":\"%s\",\"ours\":%.17g,\"ours_us\":%.3f", name_of(family),
+              ours.usable ? ours.cost : 1e300, our_time);
+  const Eigen::Vector4d given = start.p.cwiseMax(bounds.lower).cwiseMin(bounds.upper);
+  for (const bool own : {false, true}) {
+    const Eigen::Vector4d first = own ? default_start(bounds) : given;
+    from = Clock::now();
+    const double theirs = ceres_cost(family, problem, bounds, first);
+    const double their_time = microseconds(from);
+    const char* name = own ? "ceres_own" : "ceres";
+    std::printf(",\"%s\":%.17g,\"%s_us\":%.3f", name, theirs, name, their_time);
+  }
   const auto n = static_cast<std::size_t>(bounds.parameters);
   print("x", problem.x);
   print("y", problem.y);
