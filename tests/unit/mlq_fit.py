@@ -58,6 +58,20 @@ class Fit(unittest.TestCase):
         self.assertIn("bad.csv: line 2: loss 'two' is not a number", lines[0])
         self.assertIn('absent.csv: cannot be opened', lines[1])
 
+    def test_a_name_with_a_line_break_stays_one_line(self):
+        run = fit('no\nsuch\x1b[2J.csv')
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr.decode().splitlines(), ['mlq fit: no?such?[2J.csv: cannot be opened: No such file or directory'])
+
+    def test_standard_input_and_lost_output(self):
+        with open(CNN, 'rb') as file:
+            run = subprocess.run([MLQ, 'fit', '--json', '/dev/stdin'], input=file.read(), capture_output=True, timeout=120)
+        self.assertEqual(json.loads(run.stdout)['origins'], json.loads(fit('--json', CNN).stdout)['origins'])
+        with open('/dev/full', 'wb') as full:
+            run = subprocess.run([MLQ, 'fit', '--json', CNN], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(b'standard output cannot be written: No space left on device', run.stderr)
+
     def test_wrong_options_are_refused(self):
         run = fit('--at', '5,200', CNN)
         self.assertEqual(run.returncode, 1)

@@ -76,6 +76,34 @@ START_TEST(csv_takes_named_padded_and_quoted_columns) {
 }
 END_TEST
 
+START_TEST(csv_keeps_empty_first_cells_of_tables_with_tabs) {
+  const Rows pandas = read("\tstep\tloss\n0\t10\t2.5\n1\t20\t2.0\n");
+  ck_assert_uint_eq(pandas.size(), 2);
+  ck_assert_double_eq(pandas[1].step, 20);
+  ck_assert_double_eq(pandas[1].loss, 2.0);
+  const Rows blank = read("note\tloss\r\n\t2.5\r\na\t2.0\r\n");
+  ck_assert_uint_eq(blank.size(), 2);
+  ck_assert_double_eq(blank[0].loss, 2.5);
+}
+END_TEST
+
+START_TEST(usual_names_are_found_in_any_case) {
+  const Rows tensorboard = read("Wall time,Step,Value\n1.7e9,10,2.5\n1.7e9,20,2.0\n", {"", "Value"});
+  ck_assert_double_eq(tensorboard[1].step, 20);
+  ck_assert_double_eq(read("Loss,Epoch\n2.5,3\n")[0].step, 3);
+  ck_assert_double_eq(read("STEP,Step,step,loss\n1,2,3,4\n", {"Step", ""})[0].step, 2);
+  ck_assert_double_eq(read("{\"Epoch\":4,\"Train_Loss\":2}\n")[0].step, 4);
+  check_error("has no loss column 'Loss'; columns: step, loss", "step,loss\n1,2\n", {"", "Loss"});
+}
+END_TEST
+
+START_TEST(errors_are_one_line_without_control_characters) {
+  check_error("has no loss column; name one of these with --loss: a, ?[2Jb", "a,\x1b[2Jb\n1,2\n");
+  check_error("line 2: loss '?[31m' is not a number", "loss\n\x1b[31m\n");
+  check_error("has no losses; name one of these with --loss: a?b", "{\"a\\nb\": 1}");
+}
+END_TEST
+
 START_TEST(csv_errors_name_line_and_value) {
   check_error("line 3: loss 'tensor(1)' is not a number", "step,loss\n1,2\n2,tensor(1)\n");
   check_error("line 2: a loss without a step", "step,loss\n,2\n");
@@ -111,6 +139,9 @@ START_TEST(json_lines_may_be_cut_at_the_end) {
   check_error("line 2 is not JSON", "{\"loss\":1}\n{\"loss\"\n{\"loss\":1}\n");
   check_error("entry 1: loss is not a number", "{\"loss\":[1]}\n");
   check_error("entry 1 is not an object", "[1]");
+  check_error("has no losses; name one of these with --loss: accuracy, t", "{\"accuracy\":1}\n{\"t\":2}\n");
+  check_error("has no losses named 'nope'; keys: loss", "{\"loss\":1}\n", {"", "nope"});
+  check_error("has no losses", "{}");
 }
 END_TEST
 
@@ -118,6 +149,9 @@ TCase* quality_file_case() {
   TCase* c = tcase_create("file");
   tcase_add_test(c, csv_keeps_rows_and_missing_numbers_apart);
   tcase_add_test(c, csv_takes_named_padded_and_quoted_columns);
+  tcase_add_test(c, csv_keeps_empty_first_cells_of_tables_with_tabs);
+  tcase_add_test(c, usual_names_are_found_in_any_case);
+  tcase_add_test(c, errors_are_one_line_without_control_characters);
   tcase_add_test(c, csv_errors_name_line_and_value);
   tcase_add_test(c, trainer_state_gives_its_training_losses);
   tcase_add_test(c, json_lines_may_be_cut_at_the_end);

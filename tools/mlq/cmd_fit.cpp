@@ -106,7 +106,7 @@ void print_json(const std::string& file, const std::vector<Origin>& origins) {
 }
 
 void print_table(const std::string& file, const FitOptions& options, const std::vector<Origin>& origins) {
-  std::printf("%s, %u points ahead\n", file.c_str(), options.horizon);
+  std::printf("%s, %u points ahead\n", printable(file).c_str(), options.horizon);
   std::printf("%8s %12s %12s %12s %26s  %-12s %s\n", "point", "step", "now", "predicted", "80 % interval",
               "verdict", "model");
   for (const Origin& o : origins) {
@@ -137,7 +137,7 @@ bool fit_file(const FitOptions& options, const std::string& file) {
   }
   if (trouble.empty()) return true;
   std::fflush(stdout);
-  std::fprintf(stderr, "mlq fit: %s: %s\n", file.c_str(), trouble.c_str());
+  std::fprintf(stderr, "mlq fit: %s: %s\n", printable(file).c_str(), trouble.c_str());
   return false;
 }
 

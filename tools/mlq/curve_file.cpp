@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 
@@ -33,15 +34,19 @@ std::string_view trimmed(std::string_view s) {
 }
 
 std::string quoted(std::string_view s) {
-  std::string out = "'";
-  for (const char c : s.substr(0, 40)) out += std::iscntrl(static_cast<unsigned char>(c)) ? '?' : c;
-  return out + (s.size() > 40 ? "...'" : "'");
+  return "'" + printable(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'");
 }
 
 std::string joined(const Names& names) {
   std::string out;
-  for (const auto name : names) out += (out.empty() ? "" : ", ") + std::string(name.substr(0, 40));
+  for (const auto name : names) out += (out.empty() ? "" : ", ") + printable(name.substr(0, 40));
   return out.size() > 300 ? out.substr(0, 300) + "..." : out;
+}
+
+// As "Step" of TensorBoard's CSV for step.
+bool alike(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char c, unsigned char d) { return std::tolower(c) == std::tolower(d); });
 }
 
 // NaN for the spellings of "no number"; nothing for text that is not a number at all.
@@ -116,7 +121,8 @@ std::optional<std::size_t> column(const Names& header, const std::string& asked,
                          "; columns: " + joined(header));
   }
   for (const auto name : usual)
-    if (const auto at = place(name)) return at;
+    for (std::size_t i = 0; i < header.size(); ++i)
+      if (alike(header[i], name)) return i;
   return std::nullopt;
 }
 
@@ -134,10 +140,10 @@ std::vector<CurveRow> read_csv(std::string_view text, const CurveColumns& column
   std::size_t line_number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = text.substr(0, end);  // not trimmed: a leading tab ends an empty cell
     text.remove_prefix(std::min(end + 1, text.size()));
     ++line_number;
-    if (line.empty() || line.front() == '#') continue;
+    if (trimmed(line).empty() || trimmed(line).front() == '#') continue;
     if (header.empty()) {
       delimiter = delimiter_of(line);
       header = cells_of(line, delimiter);
@@ -194,12 +200,24 @@ std::string without_bare_nan(std::string_view text) {
   return out;
 }
 
+// All keys of the entries, in order.
+Names keys_of(const std::vector<const json_t*>& entries) {
+  Names keys;
+  std::set<std::string_view> seen;
+  for (const json_t* entry : entries) {
+    json_t* object = const_cast<json_t*>(entry);  // jansson's iterators do not change it
+    for (void* at = json_object_iter(object); at != nullptr; at = json_object_iter_next(object, at))
+      if (const std::string_view key = json_object_iter_key(at); seen.insert(key).second) keys.push_back(key);
+  }
+  return keys;
+}
+
 // The asked key, or the first usual one that any entry has: one key for the whole file.
-std::string key_of(const std::vector<const json_t*>& entries, const std::string& asked, const Names& usual) {
+std::string key_of(const Names& keys, const std::string& asked, const Names& usual) {
   if (!asked.empty()) return asked;
   for (const auto name : usual)
-    for (const json_t* entry : entries)
-      if (json_object_get(entry, std::string(name).c_str()) != nullptr) return std::string(name);
+    for (const auto key : keys)
+      if (alike(key, name)) return std::string(key);
   return {};
 }
 
@@ -216,8 +234,9 @@ std::vector<CurveRow> rows_of(const std::vector<const json_t*>& entries, const C
   for (std::size_t i = 0; i < entries.size(); ++i)
     if (!json_is_object(entries[i]))
       throw CurveFileError("entry " + std::to_string(i + 1) + " is not an object");
-  const std::string loss_key = key_of(entries, columns.loss, kLossNames);
-  const std::string step_key = key_of(entries, columns.step, kStepNames);
+  const Names keys = keys_of(entries);
+  const std::string loss_key = key_of(keys, columns.loss, kLossNames);
+  const std::string step_key = key_of(keys, columns.step, kStepNames);
   std::vector<CurveRow> rows;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const json_t* loss = json_object_get(entries[i], loss_key.c_str());
@@ -228,6 +247,10 @@ std::vector<CurveRow> rows_of(const std::vector<const json_t*>& entries, const C
     rows.push_back({step == nullptr ? static_cast<double>(rows.size()) : json_value(step, "step", i + 1),
                     json_value(loss, "loss", i + 1)});
   }
+  if (rows.empty() && !keys.empty())
+    throw CurveFileError((columns.loss.empty() ? "has no losses; name one of these with --loss: "
+                                               : "has no losses named " + quoted(columns.loss) + "; keys: ") +
+                         joined(keys));
   return rows;
 }
 
@@ -272,6 +295,13 @@ std::vector<CurveRow> read_json(std::string_view raw, const CurveColumns& column
 }
 
 }  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return out;
+}
 
 std::vector<CurveRow> read_curve(const std::string& path, const CurveColumns& columns) {
   const std::string text = contents(path);

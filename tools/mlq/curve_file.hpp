@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mlq::cli {
@@ -23,6 +24,9 @@ struct CurveColumns {
 struct CurveFileError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+/// `text` with '?' for control characters: a message is one line and moves no cursor.
+std::string printable(std::string_view text);
 
 /// Throws CurveFileError: unreadable, no such column, not a number, no rows.
 std::vector<CurveRow> read_curve(const std::string& path, const CurveColumns& columns);

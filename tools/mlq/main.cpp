@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "mlq_build.h"
 #include "tools/mlq/commands.hpp"
+
+namespace {
+
+/// A full disk behind a redirection must not look like success.
+int written(int exit_code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  std::fprintf(stderr, "mlq: error: standard output cannot be written: %s\n", std::strerror(errno));
+  return exit_code == 0 ? 1 : exit_code;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"mlq: what Slurm knows of your training jobs, and why it ranks them so"};
@@ -22,12 +35,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) return written(app.exit(error));  // --help, --version
     std::fprintf(stderr, "mlq: error: %s\n", error.what());
     return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mlq: error: %s\n", error.what());
     return 1;
   }
-  return context.exit_code;
+  return written(context.exit_code);
 }
