@@ -5,9 +5,8 @@
 #include <jwt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "core/token/cluster_name.h"
 
 __attribute__((format(printf, 3, 4)))
 static void _fail(char *error, size_t error_size, const char *format, ...)
@@ -19,6 +18,78 @@ static void _fail(char *error, size_t error_size, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error, error_size, format, args);
 	va_end(args);
+}
+
+static bool _cluster_valid(const char *cluster)
+{
+	size_t size = strnlen(cluster, MLQ_CLUSTER_MAX);
+
+	if (!size || size >= MLQ_CLUSTER_MAX)
+		return false;
+	for (const char *c = cluster; *c; c++)
+		if (*c <= ' ' || *c >= 0x7f || *c == '"' || *c == '\\')
+			return false;
+	return true;
+}
+
+static const char *_claims_problem(const mlq_claims_t *claims)
+{
+	if (!_cluster_valid(claims->cluster))
+		return "cluster: 1 to 63 graphic ASCII characters without quote and backslash are allowed";
+	if (claims->role == MLQ_ROLE_JOB && !claims->job_id)
+		return "job: a number from 1 to 4294967295 is needed";
+	if (claims->issued <= 0)
+		return "iat: a time after 1970 is needed";
+	if (claims->expires <= claims->issued)
+		return "exp: a time later than iat is needed";
+	return NULL;
+}
+
+int mlq_token_mint(const mlq_claims_t *claims, const mlq_key_t *key, char *token, size_t token_size,
+		   char *error, size_t error_size)
+{
+	const char *problem = _claims_problem(claims);
+	jwt_t *jwt = NULL;
+	char *text = NULL;
+	int bad, rc = -1;
+
+	if (token_size)
+		token[0] = '\0';
+	if (problem) {
+		_fail(error, error_size, "token: %s", problem);
+		return -1;
+	}
+	if (key->size < MLQ_KEY_MIN || key->size > MLQ_KEY_MAX) {
+		_fail(error, error_size, "key has %zu bytes, %d to %d are allowed", key->size, MLQ_KEY_MIN, MLQ_KEY_MAX);
+		return -1;
+	}
+	if (jwt_new(&jwt) || jwt_set_alg(jwt, JWT_ALG_HS256, key->bytes, (int) key->size)) {
+		_fail(error, error_size, "token: libjwt has no memory");
+		goto done;
+	}
+	bad = jwt_add_grant(jwt, "cluster", claims->cluster);
+	if (claims->role == MLQ_ROLE_SCHEDULER) {
+		bad |= jwt_add_grant(jwt, "role", "scheduler");
+	} else {
+		bad |= jwt_add_grant_int(jwt, "job", claims->job_id);
+		bad |= jwt_add_grant_int(jwt, "restarts", claims->restarts);
+	}
+	bad |= jwt_add_grant_int(jwt, "uid", claims->uid);
+	bad |= jwt_add_grant_int(jwt, "iat", claims->issued);
+	bad |= jwt_add_grant_int(jwt, "exp", claims->expires);
+	text = bad ? NULL : jwt_encode_str(jwt);
+	if (!text) {
+		_fail(error, error_size, "token: libjwt could not sign");
+	} else if (strlen(text) >= token_size) {
+		_fail(error, error_size, "token has %zu bytes, there is room for %zu", strlen(text), token_size);
+	} else {
+		strcpy(token, text);
+		rc = 0;
+	}
+done:
+	free(text);
+	jwt_free(jwt);
+	return rc;
 }
 
 /* An integer claim in [low, high]; absent counts as low when optional. */
@@ -65,7 +136,7 @@ static const char *_read_claims(jwt_t *jwt, mlq_claims_t *claims)
 	claims->restarts = (uint32_t) restarts;
 	claims->issued = issued;
 	claims->expires = expires;
-	if (!mlq_cluster_name_valid(claims->cluster))
+	if (!_cluster_valid(claims->cluster))
 		return "cluster";
 	return expires > issued ? NULL : "exp";
 }

@@ -2,8 +2,7 @@
 /*
  * The JWT by which a job, or a scheduler on another host, shows mlqd who it is (HS256 with the site's key).
  *
- * Plain C: no globals, no clock, no threads; it runs in slurmstepd, in slurmctld and in mlqd. Minting needs no library
- * (hmac_sha256.h says why), checking is libjwt's.
+ * Plain C on libjwt: no globals, no clock, no threads; it runs in slurmstepd, in slurmctld and in mlqd.
  * A message in error never holds a key or a token. error may be NULL.
  */
 #ifndef MLQ_JOB_TOKEN_H

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# C only: the plugin is loaded into sbatch, srun and slurmstepd. No library of its own and few segments: every mapping of
-# slurmstepd is copied in the fork of each task.
+# C only: the plugin is loaded into sbatch, srun and slurmstepd.
 spank_sources = \
 	slurm-plugin/spank/allocator.c \
 	slurm-plugin/spank/ask.c slurm-plugin/spank/ask.h \
@@ -24,8 +23,8 @@ if WITH_SPANK
 slurmlib_LTLIBRARIES += spank_ml_quality.la
 spank_ml_quality_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 spank_ml_quality_la_SOURCES = $(spank_sources)
-spank_ml_quality_la_LIBADD = libmlqmint.la
-spank_ml_quality_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,lazy -Wl,-z,noseparate-code \
+spank_ml_quality_la_LIBADD = libmlqtoken.la
+spank_ml_quality_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,lazy \
 	-Wl,--version-script=$(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
-spank_ml_quality_la_DEPENDENCIES = libmlqmint.la $(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
+spank_ml_quality_la_DEPENDENCIES = libmlqtoken.la $(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
 endif
