@@ -36,7 +36,8 @@ class Cluster:
         self.dir = self.work / "cluster"
         self.plugin = self.work / "lib/slurm/spank_ml_quality.so"
         self.plugin.parent.mkdir(parents=True)
-        shutil.copy(STAGE / "lib/slurm/spank_ml_quality.so", self.plugin)
+        for name in "spank_ml_quality.so", "spank_ml_quality_token.so":
+            shutil.copy(STAGE / "lib/slurm" / name, self.plugin.with_name(name))
         prolog = self.work / "prolog"
         prolog.write_text(f"#!/bin/sh\nenv > {self.work}/record.$SLURM_JOB_ID.new\n"
                           f"mv {self.work}/record.$SLURM_JOB_ID.new {self.work}/record.$SLURM_JOB_ID\n")

@@ -6,4 +6,5 @@ test_spank_SOURCES = tests/unit/test_spank.c tests/unit/test_spank_node.c tests/
 test_spank_CPPFLAGS = $(unit_cppflags)
 test_spank_CFLAGS = $(AM_CFLAGS) -pthread
 test_spank_LDADD = libmlqtoken.la $(CHECK_LIBS)
+EXTRA_test_spank_DEPENDENCIES = spank_ml_quality_token.la
 endif

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "slurm-plugin/spank/mint.h"
+
 #define VARIABLES 64
 
 typedef struct {
@@ -58,8 +60,13 @@ void fake_reset(spank_context_t context) {
   fake.uid = 1234;
   fake.job_id = 77;
   fake.ranks = 1;
+  fake.module = ".libs/" MINT_MODULE;
   log_text[0] = '\0';
   errors = 0;
+}
+
+int mint_module_path(char* path, size_t size) {
+  return (size_t)snprintf(path, size, "%s", fake.module) < size ? 0 : -1;
 }
 
 const char* job_env(const char* name) {

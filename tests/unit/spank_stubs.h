@@ -16,6 +16,7 @@ typedef struct {
   int setenv_rc; /* what spank_setenv answers when not ESPANK_SUCCESS */
   struct spank_option* option;
   int registered;
+  const char* module; /* that signs tokens */
 } fake_slurm_t;
 
 extern fake_slurm_t fake;

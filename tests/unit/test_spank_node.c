@@ -50,6 +50,71 @@ START_TEST(job_gets_address_and_token) {
 }
 END_TEST
 
+static void inside(const char* job, const char* cluster, const char* token) {
+  load(S_CTX_REMOTE);
+  set_job_env("MLQ_JOB", job);
+  set_job_env("MLQ_CLUSTER", cluster);
+  set_job_env("MLQ_TOKEN", token);
+}
+
+START_TEST(steps_go_on_with_the_token_of_the_batch_script) {
+  inside("77", "c1", "the job's");
+  fake.module = "/nonexistent/module.so"; /* is not asked for */
+  start_job("on");
+  ck_assert_str_eq(job_env("MLQ_TOKEN"), "the job's");
+  ck_assert_str_eq(job_env("MLQ_CLUSTER"), "c1");
+  ck_assert_str_eq(job_env("MLQ_URL"), "http://head:6850");
+  ck_assert_str_eq(fake_log(), "");
+}
+END_TEST
+
+START_TEST(tokens_of_others_are_replaced) {
+  char huge[2 * MLQ_TOKEN_MAX];
+
+  memset(huge, 'x', sizeof(huge) - 1);
+  huge[sizeof(huge) - 1] = '\0';
+  inside("76", "c1", "another job's");
+  start_job("on");
+  ck_assert_uint_eq(verified_claims().job_id, 77);
+
+  inside("77", "c2", "another cluster's");
+  start_job("on");
+  ck_assert_str_eq(verified_claims().cluster, "c1");
+
+  inside("77", "c1", "");
+  start_job("on");
+  verified_claims();
+
+  inside("77", "c1", huge);
+  start_job("on");
+  verified_claims();
+
+  inside("77", "c1", "an earlier run's"); /* whatever the job was submitted with */
+  fake.step_id = SLURM_BATCH_SCRIPT;
+  fake.restarts = 1;
+  start_job("on");
+  ck_assert_uint_eq(verified_claims().restarts, 1);
+}
+END_TEST
+
+START_TEST(without_the_module_the_job_runs) {
+  load(S_CTX_REMOTE);
+  fake.module = "/nonexistent/module.so";
+  start_job("batch=8");
+  ck_assert_int_eq(fake_errors(), 1);
+  ck_assert_ptr_nonnull(strstr(fake_log(), "/nonexistent/module.so"));
+  ck_assert_ptr_nonnull(strstr(fake_log(), "JobId=77 cannot report"));
+  ck_assert_ptr_null(job_env("MLQ_TOKEN"));
+  ck_assert_str_eq(job_env("MLQ_GLOBAL_BATCH"), "8");
+
+  slurm_spank_exit(FAKE_SPANK, 0, NULL);
+  fake_reset(S_CTX_SLURMD);
+  fake.module = "/nonexistent/module.so";
+  ck_assert_int_eq(slurm_spank_init(FAKE_SPANK, 4, site_args), 0);
+  ck_assert_ptr_nonnull(strstr(fake_log(), "/nonexistent/module.so is not there"));
+}
+END_TEST
+
 START_TEST(ranks_share_the_batch_exactly) {
   uint64_t sum = 0, size = 0;
 
@@ -271,6 +336,9 @@ TCase* spank_node_case(void) {
 
   tcase_add_checked_fixture(node, site_set_up, site_tear_down);
   tcase_add_test(node, job_gets_address_and_token);
+  tcase_add_test(node, steps_go_on_with_the_token_of_the_batch_script);
+  tcase_add_test(node, tokens_of_others_are_replaced);
+  tcase_add_test(node, without_the_module_the_job_runs);
   tcase_add_test(node, ranks_share_the_batch_exactly);
   tcase_add_test(node, no_batch_no_split);
   tcase_add_test(node, stale_variables_go);
