@@ -36,17 +36,23 @@ void Targets::offer(double now, Companions& companions) {
     if (leaving_[i] != 0 && lent.wanted_by == 0 && lent.companion->node < room_.size())
       room_[lent.companion->node].idle += static_cast<std::uint32_t>(lent.companion->cpus);
   }
+  // What others are about to leave is asked for at once: the companion waits in the queue, behind everybody,
+  // and starts as soon as they left. Where that may last longer than its agent waits, it is asked for when
+  // they are gone.
+  const bool ahead = config_.lead_s + Companions::backstop_s + Companions::kill_after_s < taken_up_s;
   std::vector<NodeRoom> idle(capacity_.now().begin(), capacity_.now().end());
   for (Member* member : order) {
     std::uint32_t packed = 0;
-    std::vector<UnitPiece>& grants = member->job->plan.grants;
-    grants.clear();
+    std::vector<UnitPiece> later, now_idle;
     if (member->claim > 0 && !member->nodes.empty()) {
-      for (const UnitPiece& piece : pack(member->claim, size_of(*member), room_, member->nodes))
-        packed += piece.units;
-      grants = pack(packed, size_of(*member), idle, member->nodes);
-      if (grants.size() > max_grants) grants.resize(max_grants);
+      later = pack(member->claim, size_of(*member), room_, member->nodes);
+      for (const UnitPiece& piece : later) packed += piece.units;
+      now_idle = pack(packed, size_of(*member), idle, member->nodes);
     }
+    member->can_start = !now_idle.empty();
+    std::vector<UnitPiece>& grants = member->job->plan.grants;
+    grants = ahead ? std::move(later) : std::move(now_idle);
+    if (grants.size() > max_grants) grants.resize(max_grants);
     finish(*member, packed, now, companions);
   }
 }
@@ -56,14 +62,10 @@ void Targets::finish(Member& member, std::uint32_t packed, double now, Companion
   const std::uint32_t before = plan.units;
   plan.units = member.base + member.kept + packed;
   if (plan.units != before) plan.since = now;
-  if (plan.units == before) {
-    if (plan.grants.empty()) {
-      plan.offered_at = -1;
-    } else if (plan.offered_at < 0) {
-      plan.offered_at = now;
-    }
-  } else {
-    plan.offered_at = plan.grants.empty() ? -1 : now;
+  if (!member.can_start) {
+    plan.offered_at = -1;
+  } else if (plan.units != before || plan.offered_at < 0) {
+    plan.offered_at = now;
   }
   plan.reason = reason_for(member, before, now);
   if (plan.units != before) plan.change = plan.reason;

@@ -227,6 +227,22 @@ void Targets::claim_again() {
   }
 }
 
+/// Core-seconds of an iteration of a job whose speed was not seen yet: such that its cores are worth as much
+/// as those of the jobs that are short of their target are on average. Else it would have to show itself on
+/// its base alone.
+double Targets::work_until_seen() const {
+  double urgency = 0;
+  std::size_t seen = 0;
+  for (const Member& member : members_) {
+    const double left = member.job->prospect().to_target * member.job->speed().model().work;
+    if (!(left > 0) || !std::isfinite(left)) continue;
+    urgency += 1 / left;
+    seen++;
+  }
+  const double iterations = fresh_outlook({}).to_target;
+  return seen > 0 ? static_cast<double>(seen) / (urgency * iterations) : 1;
+}
+
 /// The bases are no pools' business, but the worth of a unit depends on them: those of one partition make a
 /// pool of their own, just large enough, that is dealt out first.
 void Targets::allocate(double now, DecisionTime& spent) {
@@ -239,6 +255,7 @@ void Targets::allocate(double now, DecisionTime& spent) {
   std::vector<JobView> views;
   rows.reserve(members_.size());
   views.reserve(members_.size());
+  const double assumed = work_until_seen();
   for (Member& member : members_) {
     Job& job = *member.job;
     const std::size_t own = base_pool.at(job.seen().partition);
@@ -259,7 +276,7 @@ void Targets::allocate(double now, DecisionTime& spent) {
                  agent.move_s >= 0 ? agent.move_s : move_prior_s};
     view.arrival = static_cast<double>(job.seen().submit);
     view.attained = job.core_seconds(now);
-    view.rate = job.speed().model();
+    view.rate = job.speed().known() ? job.speed().model() : RateModel{0, assumed, 0};
     view.outlook = &job.prospect();
   }
   const ClusterView view{now, static_cast<double>(config_.horizon_s), pools, views, {}};

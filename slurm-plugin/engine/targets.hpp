@@ -53,6 +53,7 @@ class Targets {
     std::uint32_t kept = 0;           ///< units of the pieces that stay
     std::uint32_t claim = 0;          ///< units beyond: wanted and not there yet
     std::uint32_t want = 0;           ///< what the policy says, base included
+    bool can_start = false;           ///< some of the claim is idle now
     std::uint32_t needed_by = 0;      ///< job that waits for some of its CPUs
     std::uint64_t pools = 0;          ///< allowed, bits
     std::string brake;                ///< what holds growth back; "": nothing
@@ -66,6 +67,7 @@ class Targets {
   void send_home(Job& job, Companions& companions, double now, const std::string& why) const;
   void choose_leaving(Member& member, std::uint32_t units);
   void claim_again();
+  double work_until_seen() const;
   void allocate(double now, DecisionTime& spent);
   void take_wishes();
   void offer(double now, Companions& companions);

@@ -271,6 +271,72 @@ START_TEST(units_move_to_the_job_they_are_worth_more_in) {
 }
 END_TEST
 
+/// A job that started just now: its agent has spoken, its training has not.
+void start(ResizeBench& bench, std::uint32_t id, std::uint32_t node, const char* request) {
+  mlq_job_snapshot_t& job = bench.add(id, MLQ_JOB_RUNNING, 1, request);
+  job.partition = "main";
+  job.node = node;
+  bench.agents[id] = {1, "steady", "", 0, -1};
+}
+
+/// Job 1 has reached its target long ago, job 2 is on its way; together they hold all that can be lent.
+void settle_two(ResizeBench& bench) {
+  bench.train(1, 1, 0, "resize=companion,max=8,target=10%");
+  bench.companion(10, 1, 7, 0, epoch - 500);
+  bench.agents[1].units = 8;
+  bench.agents[1].more = R"(,"move_s":1)";
+  bench.train(2, 1, 1, "resize=companion,max=8");
+  bench.companion(11, 2, 7, 1, epoch - 400);
+  bench.agents[2].units = 8;
+  bench.agents[2].more = R"(,"move_s":1)";
+  bench.turn(epoch);
+  for (int k = 61; k <= 100; k++)
+    bench.mlqd.add(
+        {1, static_cast<std::int64_t>(epoch) - 1000, static_cast<double>(k), 0.1 + 1.0 / k, epoch + k});
+  for (int t = 3; t < 60; t += 3) bench.turn(epoch + t);
+  ck_assert_int_eq(bench.wanted(1), 8);
+  ck_assert_int_eq(bench.wanted(2), 8);
+}
+
+START_TEST(a_job_that_has_not_reported_is_given_units_to_show_itself) {
+  ResizeBench alone({8});
+  start(alone, 1, 0, "resize=companion,max=6");
+  alone.turn(epoch);
+  ck_assert_int_eq(alone.wanted(1), 6);
+  // nothing idle: from the job that has reached its target, not from the other one
+  ResizeBench bench({8, 9}, "mlq_tail=0.001");
+  settle_two(bench);
+  start(bench, 3, 1, "resize=companion,max=16");
+  bench.job(3).submit_time = bench.job(1).submit_time;
+  bench.turn(epoch + 60);
+  ck_assert_int_gt(bench.wanted(3), 1);
+  ck_assert_int_eq(bench.wanted(1), 1);
+  ck_assert_int_eq(bench.wanted(2), 8);
+}
+END_TEST
+
+/* What others leave is asked for before they have gone, unless they may take too long. */
+START_TEST(what_is_being_left_is_offered_at_once) {
+  for (const bool soon : {true, false}) {
+    ResizeBench bench({8, 9}, soon ? "mlq_tail=0.001,mlq_lead=40" : "mlq_tail=0.001,mlq_lead=60");
+    settle_two(bench);
+    start(bench, 3, 1, "resize=companion,max=8");
+    bench.turn(epoch + 60);
+    ck_assert_int_eq(bench.leave(1).at(0), 10);
+    ck_assert_int_eq(bench.wanted(3), 8);
+    ck_assert_int_eq(bench.granted(3), soon ? 7 : 0);
+    bench.remove(10);
+    bench.agents[1].units = 1;
+    bench.turn(epoch + 63);
+    ck_assert_int_eq(bench.granted(3), 7);
+    bench.companion(12, 3, 7, 0, epoch + 64);
+    bench.turn(epoch + 66);
+    ck_assert_int_eq(bench.granted(3), 0);
+    ck_assert_int_eq(bench.wanted(3), 8);
+  }
+}
+END_TEST
+
 START_TEST(a_batch_bounds_the_ranks) {
   ResizeBench bench({16});
   bench.train(1, 2, 0, "resize=companion,batch=5");
@@ -311,6 +377,8 @@ TCase* target_cases() {
   tcase_add_test(tests, without_the_cluster_nothing_changes);
   tcase_add_test(tests, a_new_slurmctld_takes_over_what_is_there);
   tcase_add_test(tests, units_move_to_the_job_they_are_worth_more_in);
+  tcase_add_test(tests, a_job_that_has_not_reported_is_given_units_to_show_itself);
+  tcase_add_test(tests, what_is_being_left_is_offered_at_once);
   tcase_add_test(tests, a_batch_bounds_the_ranks);
   tcase_add_test(tests, units_of_four_cores_and_of_nodes);
   return tests;
