@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A site for tests of `mlq run`: an mlqd that answers from memory, and Slurm's commands from fake_slurm.py."""
 
-import functools
 import json
 import os
 import pathlib
@@ -17,11 +16,14 @@ sys.path.insert(0, str(HERE.parent / "support"))
 
 import waiting  # noqa: E402
 
-wait_until = functools.partial(waiting.wait_until, seconds=60)
-
 MLQ = os.path.join(os.getcwd(), "mlq")
 PARENT = "acc\tqos1\t(null)\t1:30:00\tbig|small"
 JOB = 77
+
+
+def wait_until(what, condition, seconds=60):
+    """With patience for a machine that does much else."""
+    return waiting.wait_until(what, condition, seconds)
 
 
 def running(text):
