@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 
 #include "core/wire/wire.hpp"
@@ -71,6 +72,27 @@ bool take_refused(const json_t* from, json_t* to, std::string& error) {
     return json_object_set(to, "refused", value) == 0;
   error = "refused is " + describe(value) + ", a string of at most " + std::to_string(kRefusedMax) +
           " bytes is needed";
+  return false;
+}
+
+bool is_node_name(const json_t* value) {
+  constexpr std::size_t most = 255;
+  if (!json_is_string(value)) return false;
+  const std::string_view text(json_string_value(value), json_string_length(value));
+  return !text.empty() && text.size() <= most && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+bool take_left_nodes(const json_t* from, json_t* to, std::string& error) {
+  json_t* value = json_object_get(from, "left_nodes");
+  if (!given(value)) return true;
+  bool good = json_is_array(value) && json_array_size(value) <= kCompanionsMax;
+  for (std::size_t i = 0; good && i < json_array_size(value); ++i)
+    good = is_node_name(json_array_get(value, i));
+  if (good) return json_object_set(to, "left_nodes", value) == 0;
+  error = "left_nodes is " + (json_is_array(value) ? "another array" : describe(value)) +
+          ", an array of at most " + std::to_string(kCompanionsMax) + " names of nodes is needed";
   return false;
 }
 
@@ -149,6 +171,7 @@ std::optional<AgentState> parse_agent(std::string_view body, std::string& error)
     if (!take_real(root.get(), data.get(), name, error)) return std::nullopt;
   if (!take_flag(root.get(), data.get(), "saves", error)) return std::nullopt;
   if (!take_refused(root.get(), data.get(), error)) return std::nullopt;
+  if (!take_left_nodes(root.get(), data.get(), error)) return std::nullopt;
   if (!take_companions(root.get(), data.get(), error)) return std::nullopt;
   state.data = to_text(data.get());
   return state;

@@ -64,6 +64,7 @@ std::string own_text(const CommentFields& fields, Detail detail) {
   }
   put(to, "core_s", fields.core_s);
   if (fields.core_s_before.value_or(0) > 0) put(to, "core_s_before", fields.core_s_before);
+  if (fields.shrunk_s.value_or(0) > 0) put(to, "shrunk_s", fields.shrunk_s);
   if (fields.companion_s.value_or(0) > 0) {
     put(to, "comp_s", fields.companion_s);
     put(to, "comp_end", fields.companion_end);
@@ -164,6 +165,7 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
   fields.gain_real = real(own, "gain_real");
   fields.core_s = real(own, "core_s");
   fields.core_s_before = real(own, "core_s_before");
+  fields.shrunk_s = real(own, "shrunk_s");
   fields.companion_s = real(own, "comp_s");
   fields.companion_end = real(own, "comp_end");
   fields.iter = real(own, "iter");

@@ -23,6 +23,7 @@ struct CommentFields {
   std::optional<double>
       core_s;  ///< core-seconds used, earlier runs of a requeued job and companions included
   std::optional<double> core_s_before;  ///< those of earlier runs
+  std::optional<double> shrunk_s;       ///< of core_s: of nodes that this run has given back
   std::optional<double> companion_s;    ///< of core_s: used by companions that ended
   std::optional<double> companion_end;  ///< when the last of them ended, seconds since the epoch
   std::optional<double> iter;           ///< newest iteration

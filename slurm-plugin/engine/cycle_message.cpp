@@ -203,6 +203,7 @@ std::size_t print_of(const Job& job) {
   mix(job.plan.held);
   mix(job.plan.since);
   mix(job.plan.leave.size());
+  mix(job.shrink.keep);
   mix(job.requeue.kept.at);
   mix(job.requeue.told_at);
   for (const UnitPiece& piece : job.plan.grants) mix(piece.units);

@@ -231,7 +231,9 @@ void Engine::decide_job(double now, std::size_t index, const Seen& seen) {
     std::optional<std::string> text = merge_comment(existing == nullptr ? "" : existing, job.comment(now));
     job.commented_at = now;
     if (text && (existing == nullptr || *text != existing)) {
-      decision.save = !(job.requeue.kept == job.requeue.saved);
+      decision.save =
+          !(job.requeue.kept == job.requeue.saved) || job.shrunk_core_seconds() != job.shrunk_saved;
+      job.shrunk_saved = job.shrunk_core_seconds();
       job.requeue.saved = job.requeue.kept;
       decision.admin_comment = comments_.emplace_back(std::move(*text)).c_str();
     }

@@ -11,6 +11,7 @@ namespace mlq::engine {
 Engine::Engine(std::string cluster, const mlq_config_t& config, Log log)
     : cluster_(std::move(cluster)), config_(config), log_(log), client_(cluster_, log), targets_(config) {
   requeues_.configure(config_);
+  node_shrinks_.configure(config_);
   client_.configure(config_);
 }
 
@@ -19,6 +20,7 @@ void Engine::configure(const mlq_config_t& config) {
   client_.configure(config_);
   targets_.configure(config_);
   requeues_.configure(config_);
+  node_shrinks_.configure(config_);
 }
 
 }  // namespace mlq::engine
@@ -126,6 +128,21 @@ void mlq_engine_requeue_done(mlq_engine_t* engine, double now, const mlq_requeue
                              const char* error) {
   engine->guard.run("note of a requeue", [&] {
     engine->engine.requeue_done(now, *requeue, error);
+    return 0;
+  });
+}
+
+size_t mlq_engine_node_shrinks(mlq_engine_t* engine, const mlq_node_shrink_t** shrinks) {
+  *shrinks = nullptr;
+  if (engine->guard.passive()) return 0;
+  *shrinks = engine->engine.node_shrinks().data();
+  return engine->engine.node_shrinks().size();
+}
+
+void mlq_engine_node_shrink_done(mlq_engine_t* engine, double now, const mlq_node_shrink_t* shrink,
+                                 const char* error) {
+  engine->guard.run("note of nodes given back", [&] {
+    engine->engine.node_shrink_done(now, *shrink, error);
     return 0;
   });
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "slurm-plugin/engine/node_shrink.h"
 #include "slurm-plugin/engine/requeue.h"
 #include "slurm-plugin/engine/size.h"
 
@@ -215,6 +216,10 @@ void mlq_engine_size_done(mlq_engine_t *engine, double now, uint32_t job_id, int
  */
 size_t mlq_engine_requeues(mlq_engine_t *engine, const mlq_requeue_t **requeues);
 void mlq_engine_requeue_done(mlq_engine_t *engine, double now, const mlq_requeue_t *requeue, const char *error);
+
+/* Nodes that agents have left, as for requeues; nodes that are not the job's (any more) count as done. */
+size_t mlq_engine_node_shrinks(mlq_engine_t *engine, const mlq_node_shrink_t **shrinks);
+void mlq_engine_node_shrink_done(mlq_engine_t *engine, double now, const mlq_node_shrink_t *shrink, const char *error);
 
 /* Tells mlqd what was seen and decided. 0 or -1 as for pull. */
 int mlq_engine_push(mlq_engine_t *engine, double now, const mlq_cycle_stats_t *stats);

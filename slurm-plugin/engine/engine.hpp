@@ -16,6 +16,7 @@
 #include "slurm-plugin/engine/inbox.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
+#include "slurm-plugin/engine/node_shrinks.hpp"
 #include "slurm-plugin/engine/requeues.hpp"
 #include "slurm-plugin/engine/sizer.hpp"
 #include "slurm-plugin/engine/targets.hpp"
@@ -43,6 +44,8 @@ class Engine {
   std::span<const mlq_ending_t> endings() const { return endings_; }
   std::span<const mlq_sizing_t> sizings() const { return sizings_; }
   std::span<const mlq_requeue_t> requeues() const { return requeues_.actions(); }
+  std::span<const mlq_node_shrink_t> node_shrinks() const { return node_shrinks_.actions(); }
+  void node_shrink_done(double now, const mlq_node_shrink_t& shrink, const char* error);
   void requeue_done(double now, const mlq_requeue_t& requeue, const char* error);
   void size_done(double now, std::uint32_t job_id, std::int64_t submit, const char* error) {
     sizer_.done(job_id, submit, error, now);
@@ -110,6 +113,7 @@ class Engine {
   Companions companions_;
   Targets targets_;
   Requeues requeues_;
+  NodeShrinks node_shrinks_;
   const mlq_cluster_snapshot_t* cluster_seen_ = nullptr;
   bool wants_cluster_ = false;
   std::span<const mlq_ending_t> endings_;

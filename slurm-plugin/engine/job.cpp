@@ -54,6 +54,7 @@ void Job::restore_from(const char* admin_comment) {
       same_run ? last->core_s_before.value_or(0) : last->core_s.value_or(0) - companions.ended_core_s;
   core_seconds_before_ = std::max(0.0, earlier);
   if (last->gain_pred && last->gain_real) meter_.restore(*last->gain_pred, *last->gain_real);
+  if (same_run) shrunk_core_s_ = std::max(0.0, last->shrunk_s.value_or(0));
   requeue.kept = requeue.saved = last->requeue;
   requeue.inherited = true;
   restored_ = last;
@@ -79,6 +80,16 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
     running_seen_ = 0;
   }
   if (s.state == MLQ_JOB_RUNNING || s.state == MLQ_JOB_SUSPENDED) running_seen_ = now;
+  const bool goes_on = s.start_time == seen_.start && s.restarts == seen_.restarts && s.start_time > 0;
+  if (!goes_on && seen_.start > 0) shrunk_core_s_ = 0;
+  const auto cores = std::max<double>(1, s.cores);
+  if (goes_on && seen_.state == MLQ_JOB_RUNNING && s.state == MLQ_JOB_RUNNING && cores < seen_.cores) {
+    const double when =
+        shrink.done_at > static_cast<double>(s.start_time) ? std::min(shrink.done_at, now) : now;
+    const auto suspended = static_cast<double>(std::max<std::int64_t>(0, s.suspended_s));
+    shrunk_core_s_ +=
+        (seen_.cores - cores) * std::max(0.0, when - static_cast<double>(s.start_time) - suspended);
+  }
   if (s.start_time != seen_.start) {
     sizes_.clear();
     first_of_run_ = -1;
@@ -249,7 +260,7 @@ double Job::base_core_seconds(double now) const {
   if (seen_.start <= 0 || seen_.state == MLQ_JOB_PENDING) return 0;
   const double until = ended() && seen_.end > 0 ? std::min(now, static_cast<double>(seen_.end)) : now;
   const double held = until - static_cast<double>(seen_.start + seen_.suspended);
-  return seen_.cores * std::max(0.0, held);
+  return seen_.cores * std::max(0.0, held) + shrunk_core_s_;
 }
 
 void Job::note_rank(std::uint32_t rank) {
@@ -273,6 +284,7 @@ CommentFields Job::comment(double now) const {
   fields.gain_real = meter_.realised();
   if (ever_ran()) fields.core_s = std::round(core_seconds(now) * 10) / 10;
   fields.core_s_before = core_seconds_before_;
+  if (shrunk_core_s_ > 0) fields.shrunk_s = std::round(shrunk_core_s_ * 10) / 10;
   if (companions.newest_end > 0) {
     fields.companion_s = std::round(companions.ended_core_s * 10) / 10;
     fields.companion_end = companions.newest_end;

@@ -76,6 +76,7 @@ class Job {
   /// Core-seconds used until `now`, earlier runs of a requeued job and companions included.
   double core_seconds(double now) const;
   double base_core_seconds(double now) const;  ///< of this run, without companions
+  double shrunk_core_seconds() const { return shrunk_core_s_; }
   double earlier_core_seconds() const { return core_seconds_before_; }
 
   /// Takes what its agent said last.
@@ -126,6 +127,8 @@ class Job {
   CompanionUse companions;
   Plan plan;
   RequeueState requeue;
+  ShrinkState shrink;
+  double shrunk_saved = 0;           ///< of shrunk_core_seconds(): what slurmctld was asked to save
   mlq_size_request_t asks{};         ///< as Slurm has it
   bool requeueable = false;          ///< Slurm may requeue it
   std::uint32_t node = MLQ_NO_NODE;  ///< its first one
@@ -171,6 +174,7 @@ class Job {
   bool unfitted_ = false;
   double core_seconds_before_ = 0;  ///< of earlier runs, without companions
   double first_of_run_ = -1;
+  double shrunk_core_s_ = 0;         ///< of this run: what nodes used that it has given back
   double running_seen_ = 0;          ///< when the job was last seen running
   std::optional<LossPoint> anchor_;  ///< where the iterations now being timed began
   std::vector<Progress> progress_;

@@ -22,6 +22,7 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/log.hpp \
 	slurm-plugin/engine/messages.cpp \
 	slurm-plugin/engine/mlqd_client.cpp slurm-plugin/engine/mlqd_client.hpp \
+	slurm-plugin/engine/node_shrink.h slurm-plugin/engine/node_shrinks.cpp slurm-plugin/engine/node_shrinks.hpp \
 	slurm-plugin/engine/offers.cpp \
 	slurm-plugin/engine/pull.cpp \
 	slurm-plugin/engine/push.cpp \

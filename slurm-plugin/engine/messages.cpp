@@ -75,6 +75,9 @@ bool parse_agent(const json_t* value, AgentReport& out) {
   out.units = static_cast<std::uint32_t>(units);
   out.phase = text_of(json_object_get(value, "phase"), name_max);
   out.refused = text_of(json_object_get(value, "refused"), name_max);
+  const json_t* left = json_object_get(value, "left_nodes");
+  for (std::size_t i = 0; i < std::min<std::size_t>(json_array_size(left), 1000); i++)
+    out.left_nodes.push_back(text_of(json_array_get(left, i), name_max));
   out.saves = json_is_true(json_object_get(value, "saves"));
   return number(json_object_get(value, "time"), 0, out.time) &&
          number(json_object_get(value, "received"), 0, out.received) &&

@@ -24,6 +24,8 @@ void Engine::resize(double now) {
   if (on) targets_.update(now, cluster_seen_, jobs, companions_, spent_);
   requeues_.update(now, on ? cluster_seen_ : nullptr, jobs,
                    [this](const Job& job) { return why_no_requeue(job); });
+  node_shrinks_.update(now, on ? cluster_seen_ : nullptr, jobs,
+                       [this](const Job& job) { return targets_.switched_off(job); });
   size_pending_jobs(now);
   cluster_seen_ = nullptr;
   if (config_.mode == MLQ_MODE_DRY_RUN) say_sizes();
@@ -48,6 +50,12 @@ void Engine::requeue_done(double now, const mlq_requeue_t& requeue, const char* 
   const auto found = jobs_.find(requeue.job_id);
   if (found == jobs_.end() || found->second->seen().submit != requeue.submit_time) return;
   requeues_.done(*found->second, requeue.kind, error, now);
+}
+
+void Engine::node_shrink_done(double now, const mlq_node_shrink_t& shrink, const char* error) {
+  const auto found = jobs_.find(shrink.job_id);
+  if (found == jobs_.end() || found->second->seen().submit != shrink.submit_time) return;
+  node_shrinks_.done(*found->second, error, now);
 }
 
 void Engine::size_pending_jobs(double now) {

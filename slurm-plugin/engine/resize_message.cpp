@@ -52,6 +52,7 @@ json_t* target_message(const Job& job, const mlq_config_t& config) {
   put(target, "lead", config.lead_s);
   put(target, "since", std::max(plan.since, static_cast<double>(job.seen().start)));
   put(target, "reason", plan.reason);
+  if (job.shrink.keep > 0) put(target, "keep_nodes", job.shrink.keep);
   const RequeueState& state = job.requeue;
   if (state.by_agent && state.told_at >= 0 && state.under_way(job.seen().restarts)) {
     json_t* requeue = json_object();

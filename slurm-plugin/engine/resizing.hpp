@@ -23,6 +23,7 @@ struct AgentReport {
   double move_s = -1;  ///< of the last move; < 0: none yet
   double refused_at = 0;
   std::string refused;
+  std::vector<std::string> left_nodes;  ///< of its base, that it runs nothing on any more
   bool saves = false;  ///< it ends its ranks when it is told to save, and says when they have
 };
 
@@ -65,6 +66,16 @@ struct Plan {
   double offered_at = -1;  ///< since when grants have stood unused; < 0: none do
   std::uint32_t held_before = 0;
   std::uint32_t dry_run_units = 0;  ///< what was said that would be wanted
+};
+
+/// Whole nodes that a running job is to give back.
+struct ShrinkState {
+  std::uint32_t keep = 0;   ///< nodes that it is to keep; 0: all
+  double since = -1;        ///< when that was said
+  std::size_t settled = 0;  ///< so many nodes that its agent left are out of its allocation
+  double not_before = 0;    ///< nothing is tried until then
+  double done_at = -1;      ///< when Slurm took nodes out last
+  std::string why, why_not_yet;
 };
 
 }  // namespace mlq::engine

@@ -19,6 +19,7 @@
 #include "slurm-plugin/sched/cycle.h"
 #include "slurm-plugin/sched/endings.h"
 #include "slurm-plugin/sched/mode_names.h"
+#include "slurm-plugin/sched/node_shrink.h"
 #include "slurm-plugin/sched/requeue.h"
 #include "slurm-plugin/sched/resize.h"
 #include "slurm-plugin/sched/shim.h"
@@ -216,6 +217,7 @@ static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
 	mlq_end(endings, ending_count, stats);
 	mlq_apply_sizes(engine, stats);
 	mlq_apply_requeues(engine, stats);
+	mlq_apply_node_shrinks(engine, stats);
 }
 
 static void _cycle(ranker_t *ranker)

@@ -20,6 +20,7 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/sched/hold.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
 	slurm-plugin/sched/mode_names.h \
+	slurm-plugin/sched/node_shrink.c slurm-plugin/sched/node_shrink.h \
 	slurm-plugin/sched/requeue.c slurm-plugin/sched/requeue.h \
 	slurm-plugin/sched/resize.c slurm-plugin/sched/resize.h \
 	slurm-plugin/sched/shim.h \

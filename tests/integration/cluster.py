@@ -81,7 +81,10 @@ class Cluster:
             if line.startswith("SchedulerParameters="):
                 kept = [t for t in line.split("=", 1)[1].split(",") if not t.startswith("mlq_") or t.startswith("mlq_url=")]
                 lines[i] = "SchedulerParameters=" + ",".join(kept + ([text] if text else []))
-        conf.write_text("\n".join(lines) + "\n")
+        # at once: daemons that still take an earlier reconfigure read it meanwhile
+        new = conf.with_suffix(".new")
+        new.write_text("\n".join(lines) + "\n")
+        new.rename(conf)
         self.run("scontrol", "reconfigure")
 
     def wait_saved(self):

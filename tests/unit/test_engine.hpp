@@ -12,3 +12,4 @@ TCase* target_cases();
 TCase* companion_cases();
 TCase* sizing_cases();
 TCase* requeue_cases();
+TCase* node_cases();

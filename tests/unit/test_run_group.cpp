@@ -309,6 +309,50 @@ START_TEST(test_the_resize_signal_comes_before_sigterm) {
 }
 END_TEST
 
+START_TEST(test_nodes_of_the_base_leave_from_the_last_on) {
+  Bench bench(true);
+  Member* second = bench.add("base2", 1, true);
+  Member* third = bench.add("base3", 1, true);
+  bench.group.start();
+  bench.group.keep_base(2);
+  ck_assert(third->state == MemberState::leaving && second->state == MemberState::active);
+  for (Member* member : {bench.base, second, third}) bench.say(member, Kind::stopped);
+  ck_assert(third->state == MemberState::gone && bench.last("base3").kind == Kind::leave);
+  ck_assert(bench.last("base").kind == Kind::start && bench.last("base").world == 3);
+  bench.group.lose(*third, "its agent has ended");  // as it was told to
+  bench.group.keep_base(2);                         // said again
+  ck_assert(second->state == MemberState::active);
+  ck_assert_int_eq(bench.group.units(), 3);
+  bench.group.keep_base(0);  // the batch host stays
+  ck_assert(second->state == MemberState::leaving && bench.base->state == MemberState::active);
+  for (Member* member : {bench.base, second}) bench.say(member, Kind::stopped);
+  ck_assert(bench.last("base").kind == Kind::start && bench.last("base").world == 2);
+  ck_assert_int_eq(bench.code, -1);
+  bench.say(bench.base, Kind::exited, 0);
+  bench.say(bench.base, Kind::exited, 0);
+  ck_assert(bench.group.ending());  // those that left are not waited for
+}
+END_TEST
+
+START_TEST(test_a_node_of_the_base_leaves_in_the_processes) {
+  Bench bench;
+  Member* second = bench.add("base2", 1, true);
+  bench.group.start();
+  bench.group.keep_base(1);  // who does not re-form cannot leave
+  ck_assert(second->state == MemberState::active);
+  bench.say(bench.base, Kind::attached);
+  bench.say(second, Kind::attached);
+  bench.group.keep_base(1);
+  ck_assert(bench.last("base2").kind == Kind::reform && bench.last("base2").ranks == 0);
+  ck_assert(bench.last("base").kind == Kind::reform && bench.last("base").world == 2);
+  bench.say(bench.base, Kind::formed);
+  bench.say(second, Kind::exited, 0);
+  ck_assert(!bench.group.ending());
+  bench.say(second, Kind::stopped);
+  ck_assert(second->state == MemberState::gone && !bench.group.moving());
+}
+END_TEST
+
 }  // namespace
 
 Suite* group_suite() {
@@ -327,6 +371,8 @@ Suite* group_suite() {
   tcase_add_test(tests, test_all_save_and_the_group_stands_still);
   tcase_add_test(tests, test_what_is_taken_back_while_they_save);
   tcase_add_test(tests, test_the_resize_signal_comes_before_sigterm);
+  tcase_add_test(tests, test_nodes_of_the_base_leave_from_the_last_on);
+  tcase_add_test(tests, test_a_node_of_the_base_leaves_in_the_processes);
   suite_add_tcase(suite, tests);
   return suite;
 }

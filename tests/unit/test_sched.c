@@ -36,6 +36,7 @@ int main(void)
 	suite_add_tcase(suite, shift_cases());
 	suite_add_tcase(suite, resize_cases());
 	suite_add_tcase(suite, requeue_cases());
+	suite_add_tcase(suite, node_cases());
 	suite_add_tcase(suite, cluster_cases());
 	suite_add_tcase(suite, ending_cases());
 	runner = srunner_create(suite);

@@ -21,6 +21,7 @@ extern TCase *apply_cases(void);
 extern TCase *shift_cases(void);
 extern TCase *resize_cases(void);
 extern TCase *requeue_cases(void);
+extern TCase *node_cases(void);
 extern TCase *cluster_cases(void);
 extern TCase *ending_cases(void);
 

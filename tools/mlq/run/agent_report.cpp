@@ -6,6 +6,7 @@
 namespace mlq::run {
 namespace {
 
+constexpr std::size_t kLeftMax = 1000;
 constexpr std::size_t kRefusedMax = 500;  ///< bytes
 
 json_t* companion_list(const Companions& companions) {
@@ -32,6 +33,14 @@ std::string agent_report(const Group& group, const Companions* companions, bool 
                 "moves", static_cast<json_int_t>(group.moves()), "lost_s", group.lost_seconds(), "move_s",
                 group.move_seconds()));
   json_object_set_new(report.get(), "companions", companions ? companion_list(*companions) : json_array());
+  json_t* left = json_array();
+  for (const auto& member : group.members())
+    if (member->base && member->state == MemberState::gone && json_array_size(left) < kLeftMax)
+      json_array_append_new(left, json_string(member->host.c_str()));
+  if (json_array_size(left) > 0)
+    json_object_set_new(report.get(), "left_nodes", left);
+  else
+    json_decref(left);
   if (saves) json_object_set_new(report.get(), "saves", json_true());
   const Refusal& refusal = why_not.why.empty() && companions ? companions->refusal() : why_not;
   if (!refusal.why.empty()) {

@@ -30,6 +30,7 @@ void BaseNodes::start(const std::string& program, const std::string& place, cons
                   "--ntasks=" + nodes,
                   "--ntasks-per-node=1",
                   "--kill-on-bad-exit=0",
+                  "--no-kill",  // nodes of the base may be given back
                   "--wait=0",
                   "--export=ALL",
                   program,
@@ -46,7 +47,8 @@ void BaseNodes::start(const std::string& program, const std::string& place, cons
       step,
       [this](int status) {
         step_ = -1;
-        if (!stopped_ && !group_.ending())
+        const bool all_left = group_.base_nodes() <= 1;
+        if (!stopped_ && !group_.ending() && !all_left)
           fail_(1, "srun of the node agents ended with exit code " + std::to_string(exit_code(status)));
       },
       error);
@@ -66,10 +68,12 @@ void BaseNodes::let_in(std::unique_ptr<Link> link, const Message& join) {
   if (stopped_ || node == 0 || node >= facts_.cores.size() || links_.contains(node))
     return;  // the link is closed
   links_[node] = std::move(link);
+  hosts_[node] = join.host;
   if (static_cast<std::int64_t>(links_.size()) + 1 < facts_.size.nodes) return;
   loop_.cancel(limit_);
   for (auto& [index, to] : links_) {
     Member member = make_(index);
+    member.host = hosts_[index];
     member.send = [peer = to.get()](const Message& message) { peer->send(message); };
     Member* at = &group_.add(std::move(member));
     to->listen([this, at](const Message& message) { take_(*at, message); },

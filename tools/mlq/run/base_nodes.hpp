@@ -43,6 +43,7 @@ class BaseNodes {
   Take take_;
   Fail fail_;
   std::map<std::size_t, std::unique_ptr<Link>> links_;  ///< by node of the allocation
+  std::map<std::size_t, std::string> hosts_;
   pid_t step_ = -1;
   Loop::Timer limit_ = 0;
   bool stopped_ = false;

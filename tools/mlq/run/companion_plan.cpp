@@ -37,6 +37,7 @@ std::optional<Target> parse_target(const json_t* object) {
   Target target;
   target.units = *units;
   target.base = *base;
+  if (const auto keep = whole(object, "keep_nodes")) target.keep_nodes = *keep;
   if (const double at = json_number_value(json_object_get(requeue, "at")); at > 0) target.requeue_at = at;
   if (const double grace = json_number_value(json_object_get(requeue, "grace")); grace >= 1 && grace <= 86400)
     target.requeue_grace = grace;

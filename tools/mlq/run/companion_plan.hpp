@@ -23,6 +23,7 @@ struct Target {
   double lead = 0;                   ///< seconds; 0 = not said
   std::string reason;
   std::vector<std::int64_t> leave;  ///< companions that must go, whichever others may
+  std::int64_t keep_nodes = 0;      ///< of the base allocation; 0: all
   double requeue_at = 0;            ///< since when the job is to save, to be requeued; 0: it is not
   double requeue_grace = 300;       ///< seconds that it may take
 };

@@ -130,8 +130,7 @@ void Group::take(Member& member, const Message& message) {
     case Kind::attached:
       member.attached = true;
       // once the base re-forms in its processes, so do the companions: they run the same program
-      if (!elastic_ &&
-          all([](const Member& m) { return m.base; }, [](const Member& m) { return m.attached; })) {
+      if (!elastic_ && all(of_base, [](const Member& m) { return m.attached; })) {
         elastic_ = true;
         hooks_.changed();
       }
@@ -203,7 +202,7 @@ void Group::on_exit(Member& member, const Message& message) {
 
 /// A rank of the base came to its end: whoever re-formed now would wait for it in vain.
 bool Group::over() const {
-  return !all([](const Member& m) { return m.base; }, [](const Member& m) { return m.done == 0; });
+  return !all(of_base, [](const Member& m) { return m.done == 0 || m.state == MemberState::leaving; });
 }
 
 /// The training is over when the base is: companions that came too late for its last iteration wait in vain.
@@ -211,7 +210,7 @@ void Group::on_well_ended() {
   const auto done = [](const Member& m) { return m.done >= m.ranks; };
   if (all(in_group, done)) {
     finish(0);
-  } else if (!settle_timer_ && all([](const Member& m) { return m.base; }, done)) {
+  } else if (!settle_timer_ && all(of_base, done)) {
     settle_timer_ = loop_.after(Seconds(moving_ ? 1 : kCompanionsEnd), [this] {
       settle_timer_ = 0;
       finish(0);
@@ -244,11 +243,11 @@ void Group::lose(Member& member, const std::string& why) {
     end_when_stopped();
     return;
   }
-  if (member.base) {
+  if (member.base && before != MemberState::leaving) {
     fail(1, member.name + " of the base allocation was lost: " + why);
     return;
   }
-  hooks_.say("companion on " + member.name + " was lost: " + why);
+  hooks_.say(std::string(member.base ? "" : "companion on ") + member.name + " was lost: " + why);
   hooks_.gone(member, why);
   if (before == MemberState::active && generation_ > 0)
     move(true);

@@ -31,6 +31,7 @@ struct Member {
   bool base = false;
   std::int64_t job = 0, units = 0, cores = 0, ranks = 0;
   std::string name;  ///< for messages
+  std::string host;  ///< of a base node, as Slurm names it
   Send send;
   MemberState state = MemberState::joining;
   Clock::time_point since = Clock::now();  ///< of the state
@@ -68,6 +69,9 @@ class Group {
   void take(Member& member, const Message& message);
   void lose(Member& member, const std::string& why);
   void release(Member& member);
+  /// Nodes of the base leave, the last ones first, until `keep` are left; the first one stays. They do not
+  /// come back.
+  void keep_base(std::size_t keep);
   void signal(int number);
 
   /// All ranks save and end: the resize signal first where there is one, SIGTERM so that they have ended
@@ -80,6 +84,8 @@ class Group {
 
   void finish(int code);
 
+  /// Of the base allocation, those that left not counted.
+  std::size_t base_nodes() const;
   bool elastic() const { return elastic_; }  ///< the workers re-form in their processes
   bool can_move() const { return elastic_ || options_.restart; }
   bool moving() const { return moving_; }

@@ -9,6 +9,10 @@ namespace mlq::run {
 inline bool in_group(const Member& member) {
   return member.state == MemberState::active;
 }
+/// Of the base allocation, and not left.
+inline bool of_base(const Member& member) {
+  return member.base && member.state != MemberState::gone;
+}
 inline bool running(const Member& member) {
   return member.state == MemberState::active || member.state == MemberState::leaving;
 }

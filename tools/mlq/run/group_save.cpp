@@ -36,6 +36,25 @@ bool Group::save(double seconds) {
   return true;
 }
 
+std::size_t Group::base_nodes() const {
+  return static_cast<std::size_t>(
+      std::count_if(members_.begin(), members_.end(), [](const auto& member) { return of_base(*member); }));
+}
+
+void Group::keep_base(std::size_t keep) {
+  if (ending_ || saving() || generation_ == 0 || !can_move() || over()) return;
+  std::size_t have = 0;
+  for (const auto& member : members_) have += of_base(*member) && member->state != MemberState::leaving;
+  bool any = false;
+  for (auto at = members_.rbegin(); at != members_.rend() && have > std::max<std::size_t>(1, keep); ++at) {
+    if (!of_base(**at) || (*at)->state != MemberState::active) continue;
+    set(**at, MemberState::leaving);
+    any = true;
+    --have;
+  }
+  if (any) consider();
+}
+
 void Group::saved_when_stopped() {
   if (save_ != Save::asked || !all(running, is_stopped)) return;
   loop_.cancel(lead_timer_);

@@ -191,6 +191,7 @@ class Head {
       if (saves()) follow_requeue(news.target ? *news.target : Target());
       if (!news.target || !companions_) return;
       if (options_.lead <= 0 && news.target->lead > 0) group_.set_lead(news.target->lead);
+      if (news.target->keep_nodes > 0) group_.keep_base(static_cast<std::size_t>(news.target->keep_nodes));
       companions_->follow(*news.target);
     };
     hooks.silent = [this] {
