@@ -69,7 +69,7 @@ struct OutlookOptions {
   double expected_iterations = 0;  ///< of a job like this one, from earlier runs; 0: unknown
   double unknown_left = 100;       ///< iterations left of a job of which nothing is known: the same for all
   double show_itself = 20;  ///< iterations that every job gets soon, whatever its first losses look like
-  bool own_target = false;  ///< the curve has a target of the job's own: fractions count towards it
+  bool own_target = false;  ///< the curve has a target loss of the job's own: fractions count towards it
 };
 
 /// Iterations left of a run of which `done` are done: as stated; else as expected, while that is ahead; else
@@ -82,24 +82,36 @@ bool end_known(double done, const OutlookOptions& options);
 ///
 /// The floor of a noisy curve is not its lowest report, which lies below by some standard deviations of the
 /// noise and would keep a job that has converged short of its target for good: the fraction reached is what
-/// is behind over what is behind and still foreseen. (With a target of the job's own, over the way to that.)
+/// is behind over what is behind and still foreseen, until the end of the run where that is known.
 ///
-/// Forecasts jump about; a job whose target were taken for reached at the first optimistic one would wait
-/// with the finished ones and never prove it wrong. So the target counts as reached once the fraction has
-/// stayed within 0.03 of it (in noise, 0.06) for 60 % more iterations, 80 % where the present is known no
-/// better than to 0.002 of the reduction, and from then on while it does not fall 0.15 short of it. Meanwhile
-/// the way to the target is taken to be no shorter than what is done.
+/// Forecasts jump about, most of all where the predictor takes another family of curves for the best or a new
+/// segment begins, and a job that comes and goes as one near its target takes cores from those that surely
+/// are short of it. So the fraction is a mean of those found so far, each weighing by the fourth power of the
+/// iterations done then: it forgets at the pace at which the run grows. Such a mean lags behind; as far as
+/// the floor stays where the like mean of floors is, within 0.02 of the fraction, the newest is taken
+/// instead.
+///
+/// A job whose target were taken for reached at the first optimistic forecast would wait with the finished
+/// ones and never prove it wrong. So the target counts as reached once the fraction has stayed within 0.03 of
+/// it (in noise, 0.06) for 55 % more iterations, 40 % where the end is known, and from then on while it does
+/// not fall 0.15 short of it. Meanwhile the way to the target is taken to be no shorter than what is done.
+///
+/// With a target of the job's own there is no floor to guess: it is reached when the curve is there, until it
+/// is 0.03 short of it again.
 class OutlookTracker {
  public:
   /// From a curve that is fitted, with `done` iterations reported. Never throws.
   Outlook update(const LossCurve& curve, double done, const OutlookOptions& options);
 
  private:
-  double confirm(double fraction, double to_target, double done, double confirmation,
+  double steadied(double fraction, double fall, double length);
+  bool confirmed(double fraction, double near, double length, double confirmation,
                  const OutlookOptions& options);
   double near_since_ =
-      -1;  ///< iterations at which the fraction came near the target and stayed; -1: it is not near
+      -1;  ///< length of the run at which the fraction came near the target and stayed; -1: it is not near
   bool reached_ = false;
+  double fraction_ = 0, whole_ = 0;  ///< means so far; whole: from the first loss to the floor
+  double length_ = 0;                ///< at the last update; 0: there was none
 };
 
 /// Of a job that has not reported yet.

@@ -13,7 +13,10 @@ namespace mlq {
 /// mlq and oracle: jobs short of their target by the least work to it, then jobs by the least work to their
 /// end, `tail` saying how the two compare. A job's worth per second is rate(cores) / iterations to its target
 /// plus tail * rate(cores) / iterations to its end: what it buys of its marks. With linear scaling that is
-/// shortest remaining work first; where scaling flattens, the marginal unit goes elsewhere.
+/// shortest remaining work first; where scaling flattens, the marginal unit goes elsewhere. Where nobody
+/// knows the end of a job, shortest first is half a guess, and what goes by it would make all that are large
+/// wait: there the end counts half, age (in stays that are usual here) by a power that is greater by 0.35,
+/// and grace half as much again.
 ///
 /// Whoever falls too far behind what equal shares would have given it (FairClock) is overdue and holds at
 /// least an equal share before anything is auctioned. All jobs together could hold theirs, so there is always

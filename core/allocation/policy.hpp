@@ -39,16 +39,15 @@ struct ClusterView {
 
 struct PolicyOptions {
   SettleOptions settle;  ///< horizon here: over which moves must pay
-  double tail = 0.15;    ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
+  double tail = 0.4;     ///< mlq_tail: worth of finishing a job beside worth 1 of bringing it to its target
   double tail_age_power =
       0.2;  ///< how much of the tail goes by age: 0 none, 1 nearly first come, first served
   /// mlq: a job is overdue once equal shares would have done (1 + slack) times its work and, on top, what
   /// they do in `grace` times the time that jobs stay here; overdue jobs get at least an equal share. >= 0;
   /// infinite: no bound.
-  double slack = 0.25, grace = 4;
+  double slack = 0.25, grace = 2;
   double explore_share = 0.25;   ///< of the capacity, the most that new jobs get to show themselves
   double explore_seconds = 120;  ///< after which a job that has not reported is no longer new
-  double age_scale = 300;        ///< seconds in the cluster at which `tail` is meant
 };
 
 class Policy {

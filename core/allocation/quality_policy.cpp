@@ -11,6 +11,8 @@ namespace {
 constexpr double least_iterations =
     0.5;                          // to go: keeps a job about to reach its mark from an infinite weight
 constexpr double crowding = 1.5;  // times longer than alone, to catch up
+// Where the end is not known; see QualityPolicy.
+constexpr double guessed_worth = 0.5, guessed_age_power = 0.35, guessed_grace = 1.5;
 
 // Units for so many cores, within the job's bounds.
 std::uint32_t units_of(double cores, const UnitRequest& request) {
@@ -24,8 +26,10 @@ QualityPolicy::Term QualityPolicy::term_of(const JobView& job, double now) const
   const Outlook* outlook = outlook_of(job);
   Term term{knows_ == Knows::truth ? job.true_rate : job.rate, 0, static_cast<double>(job.request.unit)};
   if (!outlook || !term.rate.known()) return term;
-  const double age = std::max(now - job.arrival, 0.0) / options().age_scale;
-  term.weight = options().tail * std::pow(age + 1e-3, options().tail_age_power) /
+  const double age = std::max(now - job.arrival, 0.0) / clock_.typical_stay();
+  const bool guessed = !outlook->end_known;
+  const double power = options().tail_age_power + (guessed ? guessed_age_power : 0);
+  term.weight = options().tail * (guessed ? guessed_worth : 1) * std::pow(age + 1e-3, power) /
                 std::max(outlook->to_end, least_iterations);
   if (outlook->to_target > 0 && std::isfinite(outlook->to_target))
     term.weight += 1 / std::max(outlook->to_target, least_iterations);
@@ -40,12 +44,14 @@ bool QualityPolicy::overdue(const JobView& job, const Term& term, double fair_se
   if (!(done > 0) || !std::isfinite(done)) return false;
   double left = outlook && term.rate.known() ? outlook->to_end * term.rate.work : 0;
   if (!std::isfinite(left)) left = done;
-  if (!outlook || !outlook->end_known) left = std::min(left, done);
+  const bool guessed = !outlook || !outlook->end_known;
+  if (guessed) left = std::min(left, done);
   const double most = static_cast<double>(job.request.max) * job.request.unit;
   const double share = std::min(clock_.share(), most);
   const double meanwhile = crowding * left * share / most;
   return fair_service + meanwhile >=
-         (1 + options().slack) * (done + left) + options().grace * clock_.typical_stay() * share;
+         (1 + options().slack) * (done + left) +
+             options().grace * (guessed ? guessed_grace : 1) * clock_.typical_stay() * share;
 }
 
 // New jobs show themselves, within explore_share; returns the cores it takes.

@@ -131,6 +131,10 @@ double LossCurve::best_loss() const {
 double LossCurve::last_iteration() const {
   return state_->history.last_iteration();
 }
+double LossCurve::length() const {
+  const History& history = state_->history;
+  return history.size() > 0 ? history.last_iteration() - history.iteration(0) + spacing() : 0;
+}
 double LossCurve::spacing() const {
   return 1 / state_->per_iteration;
 }

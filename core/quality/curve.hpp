@@ -92,6 +92,7 @@ class LossCurve {
   double last_loss() const;  ///< newest finite loss, as reported
   double best_loss() const;
   double last_iteration() const;
+  double length() const;   ///< iterations from the first report on, that one included; 0 before it
   double spacing() const;  ///< usual iterations from one report to the next, > 0; 1 before the first refit
   double last_time() const;
   Verdict verdict() const;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/allocation/policy.hpp"
 #include "slurm-plugin/engine/engine.h"
 #include "slurm-plugin/engine/log.hpp"
 
@@ -38,7 +39,7 @@ constexpr const char* all_keys =
     "mlq_mode, mlq_interval, mlq_weight, mlq_horizon, mlq_timeout, mlq_url, mlq_key, mlq_resize, mlq_lead, "
     "mlq_dwell, mlq_tail, mlq_resize_partitions, mlq_resize_accounts, mlq_sizing, "
     "mlq_requeue_grace";
-constexpr double default_tail = 0.1, most_tail = 100;
+constexpr double default_tail = PolicyOptions().tail, most_tail = 100;
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;

@@ -42,7 +42,7 @@ typedef struct {
 	uint32_t dwell_s;         /* mlq_dwell, 0..86400, default 60 */
 	uint32_t requeue_grace_s; /* mlq_requeue_grace, 1..86400, default 300 */
 	bool sizing;              /* mlq_sizing=on|off, default on */
-	double tail;              /* mlq_tail, 0..100, default 0.1 */
+	double tail;              /* mlq_tail, 0..100, default 0.4 */
 	char resize_partitions[512]; /* mlq_resize_partitions=a+b, "" = all */
 	char resize_accounts[512];   /* mlq_resize_accounts=a+b, "" = all */
 	char url[256];            /* mlq_url=unix:/path|http://host:port|https://..., default unix:/run/mlqd/mlqd.sock */

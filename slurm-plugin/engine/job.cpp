@@ -183,6 +183,10 @@ OutlookOptions Job::prospect_options() const {
   options.iterations = static_cast<double>(request_.iterations);
   if (request_.target_kind == MLQ_TARGET_FRACTION && request_.target > 0)
     options.target_fraction = request_.target;
+  if (request_.target_kind == MLQ_TARGET_LOSS) {  // fractions count towards it: all of the way
+    options.own_target = true;
+    options.target_fraction = 1;
+  }
   return options;
 }
 

@@ -151,6 +151,22 @@ START_TEST(speed_is_learnt_by_the_size_that_was_held) {
 }
 END_TEST
 
+// What lies beyond a job's own target is worth nothing: its cores go to one that is short of its own.
+START_TEST(an_own_target_is_what_cores_are_dealt_out_for) {
+  for (const bool passed : {true, false}) {
+    ResizeBench bench({16});
+    // The curves fall to 0.117, towards 0.1.
+    bench.train(1, 1, 0,
+                passed ? "resize=companion,max=16,target=0.3" : "resize=companion,max=16,target=0.11");
+    bench.train(2, 1, 0,
+                passed ? "resize=companion,max=16,target=0.11" : "resize=companion,max=16,target=0.3");
+    for (int t = 0; t < 30; t += 3) bench.turn(epoch + t);
+    ck_assert_int_eq(bench.wanted(passed ? 1 : 2), 1);
+    ck_assert_int_eq(bench.wanted(passed ? 2 : 1), 15);
+  }
+}
+END_TEST
+
 }  // namespace
 
 TCase* companion_cases() {
@@ -162,5 +178,6 @@ TCase* companion_cases() {
   tcase_add_test(tests, orphans_are_ended_in_any_mode);
   tcase_add_test(tests, overstaying_is_only_ended_by_an_active_engine);
   tcase_add_test(tests, speed_is_learnt_by_the_size_that_was_held);
+  tcase_add_test(tests, an_own_target_is_what_cores_are_dealt_out_for);
   return tests;
 }

@@ -38,7 +38,7 @@ START_TEST(nothing_given) {
     ck_assert_int_eq(c.resize, MLQ_RESIZING_COMPANION);
     ck_assert_uint_eq(c.lead_s, 30);
     ck_assert_uint_eq(c.dwell_s, 60);
-    ck_assert_double_eq(c.tail, 0.1);
+    ck_assert_double_eq(c.tail, 0.4);
     ck_assert_str_eq(c.resize_partitions, "");
     ck_assert_str_eq(c.resize_accounts, "");
     ck_assert_uint_eq(lines.size(), 0);
@@ -122,8 +122,8 @@ START_TEST(wrong_sizes) {
   ck_assert_uint_eq(parse("mlq_requeue_grace=0").requeue_grace_s, 300);
   check_one_line("mlq_requeue_grace=0: a whole number from 1 to 86400 is allowed, using 300");
   for (const char* text : {"mlq_tail=-1", "mlq_tail=101", "mlq_tail=", "mlq_tail=nan", "mlq_tail=0.1x"}) {
-    ck_assert_msg(parse(text).tail == 0.1, "%s was taken", text);
-    check_one_line("a number from 0 to 100 is allowed, using 0.1");
+    ck_assert_msg(parse(text).tail == 0.4, "%s was taken", text);
+    check_one_line("a number from 0 to 100 is allowed, using 0.4");
   }
   parse("mlq_lead=0");
   check_one_line("a whole number from 1 to 3600 is allowed, using 30");

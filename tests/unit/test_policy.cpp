@@ -127,6 +127,24 @@ START_TEST(older_jobs_go_first_in_the_tail) {
 }
 END_TEST
 
+// Where nobody knows the ends, those of large jobs are not put off as long as where they are known.
+START_TEST(age_counts_more_where_the_end_is_a_guess) {
+  for (bool known : {true, false}) {
+    Scene scene(66);
+    scene.add(1, 0, 100).arrival = 900;
+    scene.add(2, 0, 100).arrival = 100;
+    for (mlq::Outlook& outlook : scene.outlooks) outlook.end_known = known;
+    const auto units = scene.decide("mlq");
+    ck_assert_uint_eq(units[known ? 0 : 1], 64);
+  }
+  Scene scene(66);
+  scene.add(1, 0, 100);
+  scene.add(1, 0, 100);
+  scene.outlooks[1].end_known = true;
+  ck_assert_uint_eq(scene.decide("mlq")[1], 64);
+}
+END_TEST
+
 START_TEST(scaling_that_flattens_spreads_the_cores) {
   Scene scene(64);
   scene.add(1, 10, 100).rate = {0.05, 1, 0};
@@ -178,8 +196,11 @@ START_TEST(whoever_falls_behind_equal_shares_is_overdue) {
   ck_assert_uint_eq(crowd(6500, 1000, true).decide("mlq", options)[0], 1);   // 10,234 of 10,375
   ck_assert_uint_eq(crowd(6300, 1000, true).decide("mlq", options)[0], 20);  // 10,234 of 10,125
   ck_assert_uint_eq(crowd(100, 9000, true).decide("mlq", options)[0], 1);    // 12,109 of 12,375
-  ck_assert_uint_eq(crowd(100, 9000, false).decide("mlq", options)[0], 20);  // 10,023 of 1,250
-  ck_assert_uint_eq(crowd(7100, 1e9, false).decide("mlq", options)[0], 1);   // 11,664 of 18,750
+  ck_assert_uint_eq(crowd(100, 9000, false).decide("mlq", options)[0], 20);  // 10,023 of 1,750
+  ck_assert_uint_eq(crowd(7100, 1e9, false).decide("mlq", options)[0], 1);   // 11,664 of 19,250
+  // A guess is given half as much grace again.
+  ck_assert_uint_eq(crowd(3850, 3850, true).decide("mlq", options)[0], 20);  // 10,902 of 10,625
+  ck_assert_uint_eq(crowd(3850, 1e9, false).decide("mlq", options)[0], 1);   // 10,902 of 11,125
   Scene small = crowd(5000, 3000, true);
   ck_assert_uint_eq(small.decide("mlq", options)[0], 1);  // 10,703 of 11,000
   small.jobs[0].request.max = 12;
@@ -313,6 +334,7 @@ void add_policy_tests(Suite* suite) {
   tcase_add_test(tests, quality_serves_the_shortest_way_to_target_first);
   tcase_add_test(tests, a_job_about_to_end_is_finished);
   tcase_add_test(tests, older_jobs_go_first_in_the_tail);
+  tcase_add_test(tests, age_counts_more_where_the_end_is_a_guess);
   tcase_add_test(tests, scaling_that_flattens_spreads_the_cores);
   tcase_add_test(tests, new_jobs_get_a_bounded_grant);
   tcase_add_test(tests, whoever_falls_behind_equal_shares_is_overdue);

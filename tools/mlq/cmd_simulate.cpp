@@ -231,8 +231,10 @@ void add_policy_options(CLI::App& command, Options& o) {
       ->check(not_negative)
       ->capture_default_str();
   command
-      .add_option("--tail-age-power", o.policy.tail_age_power,
-                  "How much of the tail goes by age: 0 none, 1 nearly first come, first served")
+      .add_option(
+          "--tail-age-power", o.policy.tail_age_power,
+          "How much of the tail goes by age: 0 none, 1 nearly first come, first served; 0.35 more where "
+          "the end is not known")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   command
@@ -241,7 +243,10 @@ void add_policy_options(CLI::App& command, Options& o) {
       ->check(not_negative)
       ->capture_default_str();
   command
-      .add_option("--grace", o.policy.grace, "… and by so many times the time that jobs stay in the cluster")
+      .add_option(
+          "--grace", o.policy.grace,
+          "… and by so many times the time that jobs stay in the cluster, half as much again where its end "
+          "is not known")
       ->check(not_negative)
       ->capture_default_str();
   command.add_flag("--families", o.config.learn_families,
