@@ -24,7 +24,7 @@ struct LossCurve::State {
   std::uint64_t fitted = 0;  // version of the history that was fitted
   Prediction prediction;
   Portfolio::Memory memory;
-  HorizonTable gain;         // normalised, by horizon in points
+  SmallHorizonTable gain;    // normalised, by horizon in points
   double per_iteration = 1;  // points an iteration
   double since = 0;          // points between the newest finite cost and the newest point
   double reached = 0;
@@ -45,7 +45,7 @@ struct LossCurve::State {
 // The reachable floor: the target, or the lowest cost foreseen or seen.
 double LossCurve::State::floor() const {
   if (targeted()) return target_cost();
-  const double foreseen = prediction.level + prediction.change[HorizonTable::kSize - 1];
+  const double foreseen = prediction.level + prediction.change(HorizonTable::kFurthest);
   return std::min(foreseen, history.best_cost());
 }
 
@@ -60,10 +60,10 @@ void LossCurve::State::normalise() {
   const double cap = options.normalisation == Normalisation::slaq ? 1e9 : 1.0;
   double highest = 0;
   for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
-    const double reduction = std::min(-prediction.change[i], most);
+    const double reduction = std::min(-prediction.unit * prediction.changes[i], most);
     const double share = unit > 0 && !diverged() ? reduction / unit : 0.0;
     if (std::isfinite(share)) highest = std::max(highest, std::min(share, cap));
-    gain[i] = highest;
+    gain[i] = static_cast<float>(highest);
   }
 }
 
@@ -95,8 +95,8 @@ Forecast LossCurve::forecast(double iterations_ahead) const {
   const State& s = *state_;
   const Prediction& p = s.prediction;
   const double h = s.ahead(iterations_ahead);
-  const double expected = p.level + p.change.at(h);
-  const double spread = p.spread.at(h);
+  const double expected = p.level + p.change(h);
+  const double spread = p.spread(h);
   const double lowest = std::min(expected, std::max(expected - spread, p.lowest)),
                highest = expected + spread;
   const bool negated = s.history.sign() < 0;

@@ -9,7 +9,9 @@
 namespace mlq {
 
 /// Horizons in points: 0, 1, ... 7, then four an octave up to kFurthest; linear between, flat beyond.
-class HorizonTable {
+/// `Stored` is double, or float where many are kept and the values are of order 1.
+template <typename Stored>
+class BasicHorizonTable {
  public:
   static constexpr int kOctaves = 12;
   static constexpr std::size_t kSize = 8 + 4 * kOctaves + 1;
@@ -20,7 +22,7 @@ class HorizonTable {
                  : std::ldexp(4.0 + static_cast<double>(i % 4), static_cast<int>(i / 4) - 1);
   }
 
-  double& operator[](std::size_t i) { return values_[i]; }
+  Stored& operator[](std::size_t i) { return values_[i]; }
   double operator[](std::size_t i) const { return values_[i]; }
 
   /// h >= 0; anything else counts as 0.
@@ -33,12 +35,14 @@ class HorizonTable {
       const double mantissa = std::frexp(h, &exponent);  // in [0.5, 1)
       i = static_cast<std::size_t>(4 * (exponent - 2) + static_cast<int>(8 * mantissa) - 4);
     }
-    const double from = horizon(i);
-    return values_[i] + (values_[i + 1] - values_[i]) * (h - from) / (horizon(i + 1) - from);
+    const double from = horizon(i), low = values_[i], high = values_[i + 1];
+    return low + (high - low) * (h - from) / (horizon(i + 1) - from);
   }
 
  private:
-  std::array<double, kSize> values_{};
+  std::array<Stored, kSize> values_{};
 };
+using HorizonTable = BasicHorizonTable<double>;
+using SmallHorizonTable = BasicHorizonTable<float>;
 
 }  // namespace mlq

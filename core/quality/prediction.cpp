@@ -20,16 +20,22 @@ double telling_horizon(const Window& window) {
 
 Verdict verdict_of(const Window& window, const Prediction& p, double noise) {
   const double h = telling_horizon(window);
-  const double change = p.change.at(h);
+  const double change = p.change(h);
   if (!(std::abs(change) > kUseless * window.range)) return Verdict::plateau;
-  if (change > 0) return change > p.spread.at(h) || change > 2 * noise ? Verdict::rising : Verdict::plateau;
-  return -change > p.spread.at(h) || -change > 2 * noise ? Verdict::improving : Verdict::noisy;
+  if (change > 0) return change > p.spread(h) || change > 2 * noise ? Verdict::rising : Verdict::plateau;
+  return -change > p.spread(h) || -change > 2 * noise ? Verdict::improving : Verdict::noisy;
+}
+
+float small(double value) {
+  constexpr double largest = 1e30;
+  return static_cast<float>(std::clamp(value, -largest, largest));
 }
 
 void nothing_to_foresee(Prediction& out, double spread) {
+  out.unit = spread;
   for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
-    out.change[i] = 0;
-    out.spread[i] = spread;
+    out.changes[i] = 0;
+    out.spreads[i] = 1;
   }
 }
 
@@ -49,14 +55,14 @@ void foresee(const Window& window, const ScaledWindow& scaled, const Portfolio& 
   const double furthest = kReach * window.age;
   const double error = unit * portfolio.error(), quiet = std::min(error, 0.5 * noise);
   out.level = scaled.frame.base + unit * portfolio.level();
+  out.unit = unit;
   double change = 0;
   for (std::size_t i = 0; i < HorizonTable::kSize; ++i) {
     const double h = HorizonTable::horizon(i);
-    if (i == 0 || HorizonTable::horizon(i - 1) < furthest)
-      change = unit * portfolio.change(std::min(h, furthest));
-    out.change[i] = change;
-    out.spread[i] = portfolio.tests() > 0 ? spread_at(h, portfolio, quiet, error, tuning)
-                                          : 1.28 * noise + tuning.untested * std::abs(change);
+    if (i == 0 || HorizonTable::horizon(i - 1) < furthest) change = portfolio.change(std::min(h, furthest));
+    out.changes[i] = small(change);
+    out.spreads[i] = small(portfolio.tests() > 0 ? spread_at(h, portfolio, quiet, error, tuning) / unit
+                                                 : 1.28 * noise / unit + tuning.untested * std::abs(change));
   }
 }
 

@@ -9,13 +9,17 @@
 
 namespace mlq {
 
-/// In the units of the costs; every number finite.
+/// In the units of the costs; every number finite. Kept for every job, so the tables are small.
 struct Prediction {
-  double now = 0;       ///< smoothed present
-  double level = 0;     ///< where the trend stands at the newest point; reductions are counted from here
-  HorizonTable change;  ///< expected cost at a horizon (in points) minus `level`
-  HorizonTable spread;  ///< half of the 80 % interval, >= 0
-  double lowest = 0;    ///< no interval reaches below
+  double now = 0;    ///< smoothed present
+  double level = 0;  ///< where the trend stands at the newest point; reductions are counted from here
+  /// Expected cost at a horizon (in points) minus `level`.
+  double change(double h) const { return unit * changes.at(h); }
+  /// Half of the 80 % interval, >= 0.
+  double spread(double h) const { return unit * spreads.at(h); }
+  double unit = 1;  ///< of the tables
+  SmallHorizonTable changes, spreads;
+  double lowest = 0;  ///< no interval reaches below
   const char* model = "none";
   Verdict verdict = Verdict::no_data;
 };

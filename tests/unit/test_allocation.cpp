@@ -7,6 +7,7 @@ int main() {
   add_allocator_tests(suite);
   add_outlook_tests(suite);
   add_policy_tests(suite);
+  add_job_memory_tests(suite);
   add_settle_tests(suite);
   add_pending_size_tests(suite);
   suite_add_tcase(suite, packing_cases());

@@ -316,14 +316,6 @@ START_TEST(baselines_order_as_they_say) {
 }
 END_TEST
 
-START_TEST(a_job_takes_less_than_two_kib) {
-  // Beside its history and fit: what is kept for it, and what one decision needs.
-  const std::size_t kept = sizeof(mlq::IterationTime) + sizeof(mlq::OutlookTracker) + sizeof(mlq::Outlook);
-  const std::size_t deciding = sizeof(mlq::JobView) + sizeof(mlq::UnitRequest) + sizeof(mlq::Holding) + 128;
-  ck_assert_uint_le(kept + deciding, 2048);
-}
-END_TEST
-
 }  // namespace
 
 void add_policy_tests(Suite* suite) {
@@ -344,6 +336,5 @@ void add_policy_tests(Suite* suite) {
   tcase_add_test(tests, slaq_follows_its_two_point_forecast);
   tcase_add_test(tests, maxmin_raises_the_worst);
   tcase_add_test(tests, baselines_order_as_they_say);
-  tcase_add_test(tests, a_job_takes_less_than_two_kib);
   suite_add_tcase(suite, tests);
 }
