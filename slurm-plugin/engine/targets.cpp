@@ -243,6 +243,13 @@ double Targets::work_until_seen() const {
   return seen > 0 ? static_cast<double>(seen) / (urgency * iterations) : 1;
 }
 
+/// What it is taken to do with cores. Who says nothing for long keeps what nobody else wants.
+RateModel Targets::rate_of(const Job& job, double work_until_seen, double now) const {
+  const double ran = now - static_cast<double>(job.seen().start);
+  if (job.speed().known() || ran > show_itself_s) return job.speed().model();
+  return {0, work_until_seen, 0};
+}
+
 /// The bases are no pools' business, but the worth of a unit depends on them: those of one partition make a
 /// pool of their own, just large enough, that is dealt out first.
 void Targets::allocate(double now, DecisionTime& spent) {
@@ -255,7 +262,7 @@ void Targets::allocate(double now, DecisionTime& spent) {
   std::vector<JobView> views;
   rows.reserve(members_.size());
   views.reserve(members_.size());
-  const double assumed = work_until_seen();
+  const double work = work_until_seen();
   for (Member& member : members_) {
     Job& job = *member.job;
     const std::size_t own = base_pool.at(job.seen().partition);
@@ -276,7 +283,7 @@ void Targets::allocate(double now, DecisionTime& spent) {
                  agent.move_s >= 0 ? agent.move_s : move_prior_s};
     view.arrival = static_cast<double>(job.seen().submit);
     view.attained = job.core_seconds(now);
-    view.rate = job.speed().known() ? job.speed().model() : RateModel{0, assumed, 0};
+    view.rate = rate_of(job, work, now);
     view.outlook = &job.prospect();
   }
   const ClusterView view{now, static_cast<double>(config_.horizon_s), pools, views, {}};

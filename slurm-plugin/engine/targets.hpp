@@ -28,6 +28,8 @@ class Targets {
   static constexpr double first_refusal_s = 60;  ///< no growth for so long, doubling with each
   static constexpr double last_refusal_s = 3600;
   static constexpr double move_prior_s = 10;  ///< cost of a move of a job that has not moved yet
+  static constexpr double show_itself_s =
+      120;  ///< from its start a job whose speed is not known yet may grow
   static constexpr std::size_t max_grants = 256;
 
   explicit Targets(const mlq_config_t& config) { configure(config); }
@@ -68,6 +70,7 @@ class Targets {
   void choose_leaving(Member& member, std::uint32_t units);
   void claim_again();
   double work_until_seen() const;
+  RateModel rate_of(const Job& job, double work_until_seen, double now) const;
   void allocate(double now, DecisionTime& spent);
   void take_wishes();
   void offer(double now, Companions& companions);

@@ -272,8 +272,9 @@ START_TEST(units_move_to_the_job_they_are_worth_more_in) {
 END_TEST
 
 /// A job that started just now: its agent has spoken, its training has not.
-void start(ResizeBench& bench, std::uint32_t id, std::uint32_t node, const char* request) {
+void start(ResizeBench& bench, std::uint32_t id, std::uint32_t node, const char* request, double now) {
   mlq_job_snapshot_t& job = bench.add(id, MLQ_JOB_RUNNING, 1, request);
+  job.start_time = static_cast<std::int64_t>(now);
   job.partition = "main";
   job.node = node;
   bench.agents[id] = {1, "steady", "", 0, -1};
@@ -300,14 +301,22 @@ void settle_two(ResizeBench& bench) {
 
 START_TEST(a_job_that_has_not_reported_is_given_units_to_show_itself) {
   ResizeBench alone({8});
-  start(alone, 1, 0, "resize=companion,max=6");
+  start(alone, 1, 0, "resize=companion,max=6", epoch);
   alone.turn(epoch);
   ck_assert_int_eq(alone.wanted(1), 6);
+  // not for ever: one that says nothing keeps what nobody wants, and gives it to the next
+  alone.companion(10, 1, 5, 0, epoch + 1);
+  alone.agents[1].units = 6;
+  for (int t = 3; t <= 150; t += 3) alone.turn(epoch + t);
+  ck_assert_int_eq(alone.wanted(1), 6);
+  start(alone, 2, 0, "resize=companion,max=7", epoch + 153);
+  alone.turn(epoch + 153);
+  ck_assert_int_eq(alone.wanted(1), 1);
+  ck_assert_int_eq(alone.wanted(2), 7);
   // nothing idle: from the job that has reached its target, not from the other one
   ResizeBench bench({8, 9}, "mlq_tail=0.001");
   settle_two(bench);
-  start(bench, 3, 1, "resize=companion,max=16");
-  bench.job(3).submit_time = bench.job(1).submit_time;
+  start(bench, 3, 1, "resize=companion,max=16", epoch + 58);
   bench.turn(epoch + 60);
   ck_assert_int_gt(bench.wanted(3), 1);
   ck_assert_int_eq(bench.wanted(1), 1);
@@ -320,7 +329,7 @@ START_TEST(what_is_being_left_is_offered_at_once) {
   for (const bool soon : {true, false}) {
     ResizeBench bench({8, 9}, soon ? "mlq_tail=0.001,mlq_lead=40" : "mlq_tail=0.001,mlq_lead=60");
     settle_two(bench);
-    start(bench, 3, 1, "resize=companion,max=8");
+    start(bench, 3, 1, "resize=companion,max=8", epoch + 58);
     bench.turn(epoch + 60);
     ck_assert_int_eq(bench.leave(1).at(0), 10);
     ck_assert_int_eq(bench.wanted(3), 8);
