@@ -24,12 +24,13 @@ def curve(path, steps):
     return [losses[round(i * (len(losses) - 1) / (steps - 1))] for i in range(steps)]
 
 
-def regroup(agent):
-    """Goes where the agent wants this rank; False when it is to leave."""
+def regroup(agent, pause=0.0):
+    """Goes where the agent wants this rank, which takes so long; False when it is to leave."""
     due = agent.due()
     if due:
         if agent.place(due) is None:
             return False
+        time.sleep(pause)
         agent.formed()
     return True
 
@@ -60,7 +61,7 @@ def step(args, work, agent, pace):
     left = 1.0
     while left > 0:
         if agent.due():
-            regroup(agent)
+            regroup(agent, args.pause)
             pace.stood()
         cores = agent.now.units if agent.active else args.cores
         seconds = work * (args.serial + (1 - args.serial) / cores)
@@ -90,6 +91,7 @@ def main():
     parser.add_argument("--serial", type=float, default=0.02, help="share of a step on one core that more cores do not help")
     parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--batch", type=float, default=0.2, help="most seconds between two points at which the group may re-form")
+    parser.add_argument("--pause", type=float, default=0.3, help="seconds to re-form a group")
     args = parser.parse_args()
     done = args.log.with_suffix(".done")
     agent = elastic.Agent()
