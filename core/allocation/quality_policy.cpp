@@ -9,8 +9,9 @@ namespace mlq {
 namespace {
 
 constexpr double least_iterations =
-    0.5;                          // to go: keeps a job about to reach its mark from an infinite weight
-constexpr double crowding = 1.5;  // times longer than alone, to catch up
+    0.5;                             // to go: keeps a job about to reach its mark from an infinite weight
+constexpr double crowding = 1.5;     // times longer than alone, to catch up
+constexpr double served_shares = 2;  // equal shares that a new or an overdue job holds
 // Where the end is not known; see QualityPolicy.
 constexpr double guessed_worth = 0.5, guessed_age_power = 0.35, guessed_grace = 1.5;
 
@@ -54,7 +55,8 @@ bool QualityPolicy::overdue(const JobView& job, const Term& term, double fair_se
              options().grace * (guessed ? guessed_grace : 1) * clock_.typical_stay() * share;
 }
 
-// New jobs show themselves, within explore_share; returns the cores it takes.
+// New jobs show themselves, within explore_share; returns the cores it takes. What a job is given then is
+// worth keeping: a first size that is soon outgrown costs a move.
 double QualityPolicy::set_explorers(const ClusterView& view, std::vector<UnitRequest>& requests,
                                     double capacity) {
   new_.clear();
@@ -71,7 +73,7 @@ double QualityPolicy::set_explorers(const ClusterView& view, std::vector<UnitReq
   for (std::size_t i : new_) {
     UnitRequest& request = requests[i];
     const double least = static_cast<double>(request.min) * request.unit;
-    request.floor = units_of(std::min(clock_.share(), least + budget - taken), request);
+    request.floor = units_of(std::min(served_shares * clock_.share(), least + budget - taken), request);
     taken += static_cast<double>(request.floor) * request.unit - least;
     minima += least;
   }
@@ -83,9 +85,10 @@ void QualityPolicy::set_floors(const ClusterView& view, std::vector<UnitRequest>
   late_.clear();
   for (std::size_t i = 0; i < requests.size(); ++i)
     if (overdue(view.jobs[i], terms_[i], clock_.service()[i])) late_.push_back(i);
-  // Twice the share brings them back soon; when there are so many that this does not fit, all get the same.
+  // More than the share brings them back soon; when there are so many that this does not fit, all get the
+  // same.
   for (std::size_t i : late_) {
-    const double cores = std::min(2 * clock_.share(), left / static_cast<double>(late_.size()));
+    const double cores = std::min(served_shares * clock_.share(), left / static_cast<double>(late_.size()));
     requests[i].floor = std::max(requests[i].floor, units_of(cores, requests[i]));
   }
 }
