@@ -206,6 +206,7 @@ std::size_t print_of(const Job& job) {
   mix(job.shrink.keep);
   mix(job.requeue.kept.at);
   mix(job.requeue.told_at);
+  if (job.request().resize == MLQ_RESIZE_REQUEUE) mix(job.plan.reason);
   for (const UnitPiece& piece : job.plan.grants) mix(piece.units);
   mix(job.companions.live + job.companions.ended);
   return print;

@@ -101,8 +101,8 @@ void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::sp
       const std::uint64_t others = claimed_ / std::max(1U, member.range.unit);
       const std::uint32_t room = room_for(cluster, member);
       const bool own_claim = job->requeue.under_way(job->seen().restarts);
-      member.room = own_claim || room < others ? room : room - static_cast<std::uint32_t>(others);
-      member.room = std::max(member.room, member.base);
+      const std::uint64_t taken = own_claim ? 0 : std::min<std::uint64_t>(room, others);
+      member.room = std::max(room - static_cast<std::uint32_t>(taken), member.base);
       const std::uint32_t waiting = first_waiting(cluster, job->seen().partition);
       if (waiting != 0)
         member.brake = "job " + std::to_string(waiting) + " waits and would start in its place";

@@ -278,6 +278,41 @@ START_TEST(what_keeps_a_job_at_its_size) {
 }
 END_TEST
 
+START_TEST(whole_nodes) {
+  RequeueBench bench("", {8, 8, 8, 8});
+  mlq_job_snapshot_t& job = bench.train(id, 8, 0, "resize=requeue,unit=node,min=1,max=4");
+  job.size.cpus = job.size.tasks = 8;
+  job.size.cpus_per_task = job.size.min_nodes = job.size.max_nodes = 1;
+  job.size.whole_nodes = job.requeue = true;
+  bench.agents.clear();
+  bench.used[3] = 1;  // no node to be had
+  bench.told();
+  holds_text(bench.actions[0].reason, "to go on with 3 units");
+  bench.requeued();
+  bench.go(bench.at + 1);
+  ck_assert_ptr_nonnull(bench.sizing());
+  ck_assert_uint_eq(bench.sizing()->nodes, 3);
+  ck_assert_uint_eq(bench.sizing()->cpus, 24);
+}
+END_TEST
+
+/// What one is on its way to is not idle for the next; and a job of one node does not get what lies on
+/// another.
+START_TEST(two_jobs_do_not_want_the_same_cores) {
+  RequeueBench bench("", {8, 8});
+  bench.start("resize=requeue,min=1,max=14");
+  bench.used[1] = 2;
+  mlq_job_snapshot_t& other = bench.train(8, 2, 0, "resize=requeue,min=1,max=14");
+  other.size = bench.job(id).size;
+  other.requeue = true;
+  bench.agents.clear();
+  bench.go(30);
+  ck_assert_uint_eq(bench.actions.size(), 1);
+  holds_text(bench.actions[0].reason, "to go on with 6 units");  // of eight the other one has two
+  holds_text(bench.reason(bench.actions[0].job_id == id ? 8 : id), "2 units: no other size would pay");
+}
+END_TEST
+
 START_TEST(no_more_than_five_times) {
   RequeueBench bench;
   bench.start();
@@ -344,6 +379,8 @@ TCase* requeue_cases() {
   tcase_add_test(tests, another_slurmctld_goes_on_where_the_last_one_was);
   tcase_add_test(tests, one_that_ended_before_it_was_told_is_left_as_it_is);
   tcase_add_test(tests, what_keeps_a_job_at_its_size);
+  tcase_add_test(tests, whole_nodes);
+  tcase_add_test(tests, two_jobs_do_not_want_the_same_cores);
   tcase_add_test(tests, no_more_than_five_times);
   tcase_add_test(tests, it_is_taken_back_when_it_would_not_pay_any_more);
   tcase_add_test(tests, slurms_refusal_ends_it);
