@@ -115,8 +115,10 @@ class Agent(AgentCase):
     def holds(self, path, text):
         try:
             words = (path / "cmdline").read_bytes().split(b"\0")
-            return words[1:2] == [b"run"] and text.encode() in (path / "environ").read_bytes() and b"(mlq-keeper)" not in (
-                path / "stat").read_bytes()
+            environment = (path / "environ").read_bytes()
+            # job ids repeat themselves: other clusters of this machine have agents too
+            ours = text.encode() in environment and str(self.c.dir).encode() in environment
+            return words[1:2] == [b"run"] and ours and b"(mlq-keeper)" not in (path / "stat").read_bytes()
         except OSError:
             return False
 

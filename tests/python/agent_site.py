@@ -26,15 +26,16 @@ def wait_until(what, condition, seconds=60):
     return waiting.wait_until(what, condition, seconds)
 
 
-def running(text):
-    """Processes whose command line or environment holds the text."""
+def running(*texts):
+    """Processes whose command line and environment together hold each of the texts."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if state != "Z" and text.encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes():
+            words = (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes()
+            if state != "Z" and all(text.encode() in words for text in texts):
                 found.append(int(entry.name))
         except OSError:
             continue

@@ -62,6 +62,10 @@ class Resizing(unittest.TestCase):
     def steady(self, units, seconds=90):
         wait_until(f"{units} units", lambda: self.state() == ("steady", units, units), seconds)
 
+    def here(self, text):
+        """Processes of this site: its folder is in their PATH."""
+        return running(text, str(self.site.dir))
+
     def finish(self, process):
         (self.site.dir / "finish").touch()
         out, err = process.communicate(timeout=120)
@@ -83,7 +87,7 @@ class Companions(Resizing):
         self.assertEqual([c["units"] for c in self.site.report()["companions"]], [2])
         self.site.want(1)
         self.steady(1)
-        wait_until("the companions have ended", lambda: not any(running(f"MLQ_AGENT_TICKET={t}") for t in (1, 2)))
+        wait_until("the companions have ended", lambda: not any(self.here(f"MLQ_AGENT_TICKET={t}") for t in (1, 2)))
         self.assertGreaterEqual(self.site.report()["moves"], 3)
         code, out, err = self.finish(process)
         self.assertEqual(code, 0, err)
@@ -128,7 +132,7 @@ class Companions(Resizing):
         self.site.want(2)  # or it would be replaced
         os.kill(victim, signal.SIGKILL)
         self.steady(2, 30)
-        wait_until("its ranks are gone", lambda: len(running("MLQ_JOINING=1")) <= 1, 30)
+        wait_until("its ranks are gone", lambda: len(self.here("MLQ_JOINING=1")) <= 1, 30)
         code, out, err = self.finish(process)
         self.assertEqual(code, 0)
         self.assertIn("was lost", err)
@@ -142,9 +146,9 @@ class Companions(Resizing):
 
     def test_companions_end_with_a_killed_parent(self):
         process = self.grown(3, [1, 1])
-        self.assertGreaterEqual(len(running("MLQ_AGENT_TICKET=")), 2)
+        self.assertGreaterEqual(len(self.here("MLQ_AGENT_TICKET=")), 2)
         process.kill()
-        wait_until("nothing is left", lambda: not running("MLQ_AGENT_TICKET=") and not running(f"MARK={self.mark}"), 15)
+        wait_until("nothing is left", lambda: not self.here("MLQ_AGENT_TICKET=") and not running(f"MARK={self.mark}"), 15)
 
     def test_one_that_waits_too_long_is_cancelled(self):
         (self.site.dir / "hold").touch()
