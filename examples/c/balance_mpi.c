@@ -3,7 +3,7 @@
  * Linear regression by mini-batches over MPI, each rank's batch sized by what it can do. To build and run:
  *
  *     mpicc -O2 balance_mpi.c -o balance_mpi -lmlq_balance -lm
- *     srun --mpi=pmi2 -n 4 ./balance_mpi          (or: mpiexec -n 4 ./balance_mpi)
+ *     srun --mpi=pmi2 -n 4 ./balance_mpi     (MPICH; pmix for Open MPI; or: mpiexec -n 4 ./balance_mpi)
  *
  * `./balance_mpi RANK` makes that rank do every sample's work five times, as if its core were slower.
  */

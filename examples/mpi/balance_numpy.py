@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Logistic regression by mini-batches with mpi4py and NumPy: batches sized by what each rank can do.
 
-    srun --mpi=pmi2 -n 4 python3 balance_numpy.py        # in a job of --ml-quality=batch=4096, or
+    srun --mpi=pmix -n 4 python3 balance_numpy.py        # in a job of --ml-quality=batch=4096; pmi2 for mpi4py on MPICH, or
     mpiexec -n 4 python3 balance_numpy.py
 
 --slow RANK makes one rank do every sample's work five times, as if its core were five times slower.
