@@ -166,8 +166,8 @@ class Examples(unittest.TestCase):
                           EXAMPLES / "pytorch" / name, env={**self.reporting, "OMP_NUM_THREADS": "1"})
             losses.append([float(line.split()[-1]) for line in text.splitlines()])
         self.assertEqual([len(found) for found in losses], [20, 20])
-        for found in losses:  # of rank 0's slice, whose size differs between two runs
-            self.assertLess(found[-1], found[0] - 0.5)
+        for found in losses:  # of rank 0's slice of an epoch's last five samples: two or three, mostly
+            self.assertLess(sum(found[-5:]) / 5, sum(found[:5]) / 5 - 0.5)
         self.assertEqual([i for i, _ in self.collector.losses()], list(range(1, 161)))
 
     @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
