@@ -23,11 +23,12 @@ dist_man_MANS += doc/man/spank_ml_quality.8 doc/man/sched_ml_quality.8
 EXTRA_DIST += slurm-plugin/spank/spank_ml_quality.map slurm-plugin/spank/mint_module.map
 
 if WITH_SPANK
+# noseparate-code: two mappings fewer to copy in slurmstepd's fork of every task
 slurmlib_LTLIBRARIES += spank_ml_quality.la spank_ml_quality_token.la
 spank_ml_quality_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
 spank_ml_quality_la_SOURCES = $(spank_sources) slurm-plugin/spank/mint_module_path.c
 spank_ml_quality_la_LIBADD = libmlqkey.la
-spank_ml_quality_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,lazy \
+spank_ml_quality_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -Wl,-z,lazy -Wl,-z,noseparate-code \
 	-Wl,--version-script=$(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
 spank_ml_quality_la_DEPENDENCIES = libmlqkey.la $(top_srcdir)/slurm-plugin/spank/spank_ml_quality.map
 
