@@ -18,6 +18,10 @@ class Training:
     work: float     # core-seconds
     family: str
 
+    def steps(self, most):
+        """That replay.py makes of the curve."""
+        return min(len(self.curve.read_text().splitlines()) - 1, most)
+
 
 def draw(seed, jobs, arrival_mean, work_mean):
     """`jobs` trainings with Poisson arrivals; work uniform from a third to five thirds of its mean."""
