@@ -129,6 +129,27 @@ START_TEST(test_a_release_lets_it_leave_and_nobody_is_missed) {
 }
 END_TEST
 
+START_TEST(test_several_leave_with_one_move) {
+  Bench bench;
+  Member* first = bench.grown();
+  Member* second = bench.add("c2", 1);
+  bench.group.admit(*second);
+  bench.say(second, Kind::ready);
+  for (Member* member : {bench.base, first, second}) bench.say(member, Kind::formed);
+  Member* const going[] = {first, second, bench.add("c3", 1)};  // the last has not come in yet
+  bench.group.admit(*going[2]);
+  bench.group.release(going);
+  ck_assert(bench.last("c1").kind == Kind::reform && bench.last("c1").ranks == 0);
+  ck_assert(bench.last("c2").kind == Kind::reform && bench.last("c2").ranks == 0);
+  ck_assert(bench.last("c3").kind == Kind::leave);
+  ck_assert_int_eq(bench.last("base").world, 2);
+  bench.say(bench.base, Kind::formed);
+  bench.loop.defer([&] { bench.loop.quit(); });
+  bench.loop.run();
+  ck_assert_int_eq(bench.group.generation(), 4);  // the first of the base, two that grew, one that shrank
+}
+END_TEST
+
 START_TEST(test_a_lost_companion_is_left_out_at_once) {
   Bench bench;
   Member* companion = bench.grown();
@@ -361,6 +382,7 @@ Suite* group_suite() {
   tcase_add_test(tests, test_start_places_the_base);
   tcase_add_test(tests, test_growth_waits_for_the_newcomer);
   tcase_add_test(tests, test_a_release_lets_it_leave_and_nobody_is_missed);
+  tcase_add_test(tests, test_several_leave_with_one_move);
   tcase_add_test(tests, test_a_lost_companion_is_left_out_at_once);
   tcase_add_test(tests, test_one_lost_while_it_is_taken_in);
   tcase_add_test(tests, test_a_failing_base_ends_all_with_its_code);

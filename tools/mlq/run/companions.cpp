@@ -102,7 +102,7 @@ void Companions::follow(const Target& target) {
   std::vector<Record*> going;
   going.reserve(plan.release.size());
   for (const std::size_t index : plan.release) going.push_back(records_[index].get());
-  for (Record* record : going) release(*record);
+  release(going);
   if (plan.submit.empty() || !group_.can_move() || Clock::now() < not_before_) return;
   for (const Grant& grant : plan.submit) submit(grant);
 }
@@ -194,28 +194,36 @@ void Companions::cancel(std::int64_t job, int tries) {
   });
 }
 
-void Companions::release(Record& record) {
-  if (record.leaving) return;
-  record.leaving = true;
-  if (record.member) {
-    group_.release(*record.member);  // its agent ends the job when the workers have left
-    return;
+void Companions::release(const std::vector<Record*>& records) {
+  std::vector<Member*> members;
+  members.reserve(records.size());
+  for (Record* record : records) {
+    if (record->leaving) continue;
+    record->leaving = true;
+    if (record->member) {
+      members.push_back(record->member);  // its agent ends the job when the workers have left
+    } else if (record->job > 0) {
+      cancel(record->job, kCancelTries);
+      forget(record->ticket);
+    }  // else when sbatch answers
   }
-  if (record.job > 0) {
-    cancel(record.job, kCancelTries);
-    forget(record.ticket);
-  }  // else when sbatch answers
+  group_.release(members);
 }
 
 void Companions::release_all() {
-  for (const auto& record : records_) release(*record);
+  std::vector<Record*> all;
+  all.reserve(records_.size());
+  for (const auto& record : records_) all.push_back(record.get());
+  release(all);
 }
 
 void Companions::stop() {
   stopped_ = true;
   loop_.cancel(look_timer_);
+  std::vector<Record*> waiting;
   for (const auto& record : records_)
-    if (!record->member) release(*record);
+    if (!record->member) waiting.push_back(record.get());
+  release(waiting);
 }
 
 std::string Companions::host_name(const Message& join) const {

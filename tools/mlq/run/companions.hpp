@@ -76,7 +76,7 @@ class Companions {
   void ask_parent(std::int64_t ticket);
   void send_batch(std::int64_t ticket, const ParentJob& parent);
   void submitted(std::int64_t ticket, const CommandResult& result);
-  void release(Record& record);
+  void release(const std::vector<Record*>& records);  ///< all with one move of the group
   void cancel(std::int64_t job, int tries);
   void refuse(Record& record, const std::string& why);
   void look();

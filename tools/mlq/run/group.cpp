@@ -255,16 +255,25 @@ void Group::lose(Member& member, const std::string& why) {
     restart_when_stopped();
 }
 
-void Group::release(Member& member) {
-  if (member.base || member.state == MemberState::leaving || !there(member)) return;
-  if (member.state == MemberState::active) {
-    set(member, MemberState::leaving);
-    consider();
-    return;
+void Group::release(std::span<Member* const> members) {
+  bool moves = false;
+  for (Member* member : members) {
+    if (member->base || member->state == MemberState::leaving || !there(*member)) continue;
+    if (member->state == MemberState::active) {
+      set(*member, MemberState::leaving);
+      moves = true;
+      continue;
+    }
+    member->send(simple(Kind::leave));
+    set(*member, MemberState::gone);
+    hooks_.gone(*member, "");
   }
-  member.send(simple(Kind::leave));
-  set(member, MemberState::gone);
-  hooks_.gone(member, "");
+  if (moves) consider();
+}
+
+void Group::release(Member& member) {
+  Member* one = &member;
+  release({&one, 1});
 }
 
 void Group::signal(int number) {

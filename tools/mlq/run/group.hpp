@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,7 @@ class Group {
   void admit(Member& member);  ///< one that came after start(): its workers start, or wait for the restart
   void take(Member& member, const Message& message);
   void lose(Member& member, const std::string& why);
+  void release(std::span<Member* const> members);  ///< all with one move
   void release(Member& member);
   /// Nodes of the base leave, the last ones first, until `keep` are left; the first one stays. They do not
   /// come back.
