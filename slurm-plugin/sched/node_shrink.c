@@ -97,14 +97,14 @@ static void _apply_one(mlq_engine_t *engine, const mlq_node_shrink_t *shrink,
 	unlock_slurmctld(update_locks);
 
 	mlq_count_write_hold(stats, held);
-	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
-		return;
 	if (nodes && (rc == SLURM_SUCCESS)) {
 		stats->applied++;
 		info("%s: JobId=%u keeps %s: %s", plugin_type, shrink->job_id,
 		     nodes, shrink->reason);
 	}
 	xfree(nodes);
+	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
+		return;
 	mlq_engine_node_shrink_done(engine, time(NULL), shrink,
 				    rc == SLURM_SUCCESS ? NULL
 							: slurm_strerror(rc));
