@@ -89,8 +89,16 @@ class Cluster:
 
     def wait_saved(self):
         """Until slurmctld has written its jobs: what it had not written when it is killed, it forgets."""
-        state, began = self.dir / "state/job_state", time.time()
-        wait_until("slurmctld has saved its jobs", lambda: state.stat().st_mtime > began, 30)
+        name = f"saved-{time.monotonic_ns()}"
+        self.submit("--hold", "-n1", f"--job-name={name}")
+        wait_until("slurmctld has saved its jobs", lambda: name.encode() in self.job_state(), 30)
+
+    def job_state(self):
+        """slurmctld's file of jobs, b"" while it is replaced."""
+        try:
+            return (self.dir / "state/job_state").read_bytes()
+        except FileNotFoundError:
+            return b""
 
     # --- Slurm's commands --------------------------------------------------
     def try_run(self, *command, env=None, timeout=60):
