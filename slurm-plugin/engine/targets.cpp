@@ -298,7 +298,12 @@ void Targets::update(double now, const mlq_cluster_snapshot_t* cluster, std::spa
   gather(now, jobs, companions);
   for (Member& member : members_) adopt(member, now);
   if (cluster == nullptr) {
-    for (Member& member : members_) member.job->plan.grants.clear();
+    for (Member& member : members_) {
+      Plan& plan = member.job->plan;
+      plan.grants.clear();
+      plan.reason = std::to_string(plan.units) + (plan.units == 1 ? " unit, as" : " units, as") +
+                    " before: what the cluster has idle is not known";
+    }
     return;
   }
   const auto began = Clock::now();

@@ -58,7 +58,10 @@ def look():
     """States of the companions as Slurm has them; those that are over are forgotten."""
     if not companions:
         return
-    rows = dict(r.split() for r in run("squeue", "-h", "-t", "all", "-o", "%A %T", "-j", ",".join(map(str, companions))).stdout.splitlines())
+    done = run("squeue", "-h", "-t", "all", "-o", "%A %T", "-j", ",".join(map(str, companions)))
+    if done.returncode and "Invalid job id" not in done.stderr:
+        return  # slurmctld is away: what is unknown is not over
+    rows = dict(row.split() for row in done.stdout.splitlines())
     for job in list(companions):
         state = rows.get(str(job))
         if state in ("PENDING", "RUNNING"):

@@ -35,6 +35,14 @@ void release(void* block) {
 void* operator new(std::size_t size) {
   return counted(size);
 }
+// By default it calls the one above, but not under AddressSanitizer, which then misses the matching delete.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return counted(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* block) noexcept {
   release(block);
 }
