@@ -76,6 +76,7 @@ class Failures(ClusterTest):
         before = {j: self.c.site(j) for j in (fast, wide)}
         self.assertGreater(before[fast], before[wide])
         wait_until("the comment is there", lambda: self.comment(job).get("iter"), 40)
+        self.c.wait_saved()
         self.c.kill("slurmctld")
         time.sleep(2)
         self.c.restart("slurmctld")
