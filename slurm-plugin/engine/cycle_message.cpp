@@ -170,10 +170,12 @@ Json job_message(const Job& job, std::span<Companion* const> companions, const C
   return message;
 }
 
-Json orphan_message(std::uint32_t job_id, std::int64_t submit) {
+Json orphan_message(const OpenJob& job) {
   Json message(json_object());
-  put(message.get(), "job_id", std::int64_t{job_id});
-  put(message.get(), "submit", submit);
+  put(message.get(), "job_id", std::int64_t{job.job_id});
+  put(message.get(), "submit", job.submit);
+  put(message.get(), "uid", std::int64_t{job.uid});
+  put(message.get(), "restarts", std::int64_t{job.restarts});
   put(message.get(), "state", std::string("UNKNOWN"));
   json_object_set_new(message.get(), "ended", json_true());
   return message;

@@ -26,7 +26,7 @@ struct CycleHeader {
 /// One job of the message, with its companions; `ended_unknown` says that Slurm has no such job any more.
 wire::Json job_message(const Job& job, std::span<Companion* const> companions, const CycleHeader& header,
                        bool ended_unknown);
-wire::Json orphan_message(std::uint32_t job_id, std::int64_t submit);
+wire::Json orphan_message(const OpenJob& job);
 
 /// Print of what of a job is worth telling again: equal prints need no new message.
 std::size_t print_of(const Job& job);

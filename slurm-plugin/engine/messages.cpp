@@ -142,8 +142,7 @@ bool parse_points(const std::string& body, std::uint64_t after, PointsPage& out,
   return true;
 }
 
-bool parse_jobs(const std::string& body, std::vector<std::pair<std::uint32_t, std::int64_t>>& out,
-                std::string& error) {
+bool parse_jobs(const std::string& body, std::vector<OpenJob>& out, std::string& error) {
   out.clear();
   const wire::Json root = parse_object(body, "jobs", error);
   if (!root) return false;
@@ -155,13 +154,16 @@ bool parse_jobs(const std::string& body, std::vector<std::pair<std::uint32_t, st
   std::size_t i = 0;
   const json_t* value = nullptr;
   json_array_foreach(jobs, i, value) {
-    std::int64_t job_id = 0, submit = 0;
-    if (!whole(json_object_get(value, "job_id"), 1, std::numeric_limits<std::uint32_t>::max(), job_id))
-      continue;
+    constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+    std::int64_t job_id = 0, submit = 0, uid = 0, restarts = 0;
+    if (!whole(json_object_get(value, "job_id"), 1, most, job_id)) continue;
     if (!whole(json_object_get(value, "submit"), 1, std::numeric_limits<std::int64_t>::max(), submit))
       continue;
+    if (!whole(json_object_get(value, "uid"), 0, most, uid)) continue;
+    if (!whole(json_object_get(value, "restarts"), 0, most, restarts)) continue;
     if (!json_is_true(json_object_get(value, "ended")))
-      out.emplace_back(static_cast<std::uint32_t>(job_id), submit);
+      out.push_back({static_cast<std::uint32_t>(job_id), static_cast<std::uint32_t>(uid),
+                     static_cast<std::uint32_t>(restarts), submit});
   }
   return true;
 }

@@ -100,7 +100,7 @@ bool MlqdClient::families(double now, std::vector<FamilyRecord>& out) {
   return answered(parse_families(body, out, error), error, now);
 }
 
-bool MlqdClient::open_jobs(double now, std::vector<std::pair<std::uint32_t, std::int64_t>>& out) {
+bool MlqdClient::open_jobs(double now, std::vector<OpenJob>& out) {
   std::string body, error;
   if (!send("/v1/jobs?cluster=" + http_.escape(cluster_), nullptr, now, body)) return false;
   return answered(parse_jobs(body, out, error), error, now);

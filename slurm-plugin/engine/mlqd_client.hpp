@@ -37,10 +37,15 @@ struct FamilyRecord {
   RunSummary mean;
 };
 
+/// A job that mlqd takes for not ended, by what tells it from others.
+struct OpenJob {
+  std::uint32_t job_id = 0, uid = 0, restarts = 0;
+  std::int64_t submit = 0;
+};
+
 /// False with a reason when the text is no such message; rows that are malformed are left out and counted.
 bool parse_points(const std::string& body, std::uint64_t after, PointsPage& out, std::string& error);
-bool parse_jobs(const std::string& body, std::vector<std::pair<std::uint32_t, std::int64_t>>& out,
-                std::string& error);
+bool parse_jobs(const std::string& body, std::vector<OpenJob>& out, std::string& error);
 bool parse_families(const std::string& body, std::vector<FamilyRecord>& out, std::string& error);
 
 /// Every call ends by the deadline given to start_cycle().
@@ -58,8 +63,7 @@ class MlqdClient {
 
   bool points(std::uint64_t after, double now, PointsPage& out);
   bool families(double now, std::vector<FamilyRecord>& out);
-  /// Jobs that mlqd takes for not ended: (job id, submit time).
-  bool open_jobs(double now, std::vector<std::pair<std::uint32_t, std::int64_t>>& out);
+  bool open_jobs(double now, std::vector<OpenJob>& out);
   bool cycle(const std::string& body, double now);
 
  private:

@@ -33,15 +33,15 @@ std::vector<Job*> Engine::jobs_to_push(double now) {
 /// Jobs that ended while no slurmctld with this plugin looked: mlqd would take them for alive for ever.
 std::vector<wire::Json> Engine::orphans(double now) {
   std::vector<wire::Json> messages;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> open;
+  std::vector<OpenJob> open;
   if (reconciled_ || !caught_up_ || !client_.open_jobs(now, open)) return messages;
   reconciled_ = true;
-  for (const auto& [job_id, submit] : open) {
-    const auto known = jobs_.find(job_id);
+  for (const OpenJob& job : open) {
+    const auto known = jobs_.find(job.job_id);
     const bool same = known != jobs_.end() &&
-                      (known->second->seen().submit == submit ||
-                       (known->second->seen().restarts > 0 && submit < known->second->seen().submit));
-    if (!same) messages.push_back(orphan_message(job_id, submit));
+                      (known->second->seen().submit == job.submit ||
+                       (known->second->seen().restarts > 0 && job.submit < known->second->seen().submit));
+    if (!same) messages.push_back(orphan_message(job));
   }
   return messages;
 }

@@ -98,11 +98,12 @@ END_TEST
 START_TEST(jobs_that_vanished_are_told_as_ended) {
   Bench bench;
   bench.mlqd.set_jobs(
-      R"([{"job_id":77,"submit":5,"ended":false},{"job_id":1,"submit":1789999000,"ended":false}])");
+      R"([{"job_id":77,"submit":5,"uid":9,"restarts":1,"ended":false},
+      {"job_id":1,"submit":1789999000,"uid":0,"restarts":0,"ended":false}])");
   bench.add(1, MLQ_JOB_RUNNING, 1);
   bench.cycle(epoch);
   const std::string first = bench.mlqd.take_cycles().at(0);
-  ck_assert(first.find("{\"job_id\":77,\"submit\":5,\"state\":\"UNKNOWN\",\"ended\":true}") !=
+  ck_assert(first.find(R"({"job_id":77,"submit":5,"uid":9,"restarts":1,"state":"UNKNOWN","ended":true})") !=
             std::string::npos);
   bench.jobs.clear();
   bench.cycle(epoch + 1);  // one snapshot may have missed it

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/wire/cycle.hpp"
+#include "slurm-plugin/engine/cycle_message.hpp"
 #include "slurm-plugin/engine/gain_meter.hpp"
 #include "slurm-plugin/engine/inbox.hpp"
 #include "slurm-plugin/engine/mlqd_client.hpp"
@@ -58,7 +60,7 @@ END_TEST
 START_TEST(no_message) {
   PointsPage page;
   std::vector<FamilyRecord> families;
-  std::vector<std::pair<std::uint32_t, std::int64_t>> jobs;
+  std::vector<mlq::engine::OpenJob> jobs;
   std::string error;
   for (const char* body :
        {"", "null", "[]", "{}", "<html>", "{\"v\":2,\"next\":1,\"epoch\":\"e\",\"points\":[]}",
@@ -92,14 +94,25 @@ START_TEST(families) {
 END_TEST
 
 START_TEST(open_jobs) {
-  std::vector<std::pair<std::uint32_t, std::int64_t>> out;
+  std::vector<mlq::engine::OpenJob> out;
   std::string error;
   ck_assert(mlq::engine::parse_jobs(
-      R"({"v":1,"jobs":[{"job_id":1,"submit":10,"ended":false},{"job_id":2,"submit":10,"ended":true},
-      {"job_id":3,"submit":0},{"job_id":"4","submit":1},{"job_id":5,"submit":6}]})",
+      R"({"v":1,"jobs":[{"job_id":1,"submit":10,"uid":0,"restarts":0,"ended":false},
+      {"job_id":2,"submit":10,"uid":0,"restarts":0,"ended":true},{"job_id":3,"submit":0,"uid":1,"restarts":0},
+      {"job_id":"4","submit":1,"uid":1,"restarts":0},{"job_id":6,"submit":1,"restarts":0},
+      {"job_id":5,"submit":6,"uid":1000,"restarts":2}]})",
       out, error));
   ck_assert_uint_eq(out.size(), 2);
-  ck_assert_uint_eq(out[1].first, 5);
+  ck_assert_uint_eq(out[1].job_id, 5);
+  ck_assert_uint_eq(out[1].uid, 1000);
+  // what is said of one that Slurm has lost is what mlqd takes
+  const mlq::wire::Json lost = mlq::engine::orphan_message(out[1]);
+  const mlq::wire::Json cycle(
+      json_pack("{s:i, s:s, s:i, s:[O]}", "v", 1, "cluster", "c", "time", 9, "jobs", lost.get()));
+  const auto taken = mlq::wire::parse_cycle(mlq::wire::to_text(cycle.get()), error);
+  ck_assert_msg(taken.has_value(), "%s", error.c_str());
+  ck_assert(taken->jobs.at(0).ended);
+  ck_assert_uint_eq(taken->jobs.at(0).restarts, 2);
 }
 END_TEST
 
