@@ -98,6 +98,8 @@ static void _apply_one(mlq_engine_t *engine, const mlq_node_shrink_t *shrink,
 
 	mlq_count_write_hold(stats, held);
 	if (nodes && (rc == SLURM_SUCCESS)) {
+		schedule_job_save();
+		schedule_node_save();
 		stats->applied++;
 		info("%s: JobId=%u keeps %s: %s", plugin_type, shrink->job_id,
 		     nodes, shrink->reason);

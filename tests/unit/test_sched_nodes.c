@@ -113,16 +113,19 @@ START_TEST(what_was_left_goes_and_the_rest_stays)
 	ck_assert_int_eq(told, 1);
 	ck_assert_str_eq(told_error, "");
 	ck_assert_uint_eq(stats.applied, 1);
+	ck_assert_int_eq(stub_saves, 1); /* a killed slurmctld knows */
 	left[1] = "n1";
 	shrink.node_count = 2;
 	ck_assert_int_eq(_updates(), 1);
 	ck_assert_str_eq(asked, "n0");
+	ck_assert_int_eq(stub_saves, 2);
 	stub_update_rc = ESLURM_NOT_SUPPORTED;
 	ck_assert_int_eq(_updates(), 1);
 	ck_assert_str_eq(told_error, "refused");
 	stub_update_rc = ESLURM_JOB_SETTING_DB_INX; /* asked again next time */
 	ck_assert_int_eq(_updates(), 1);
 	ck_assert_int_eq(told, 0);
+	ck_assert_int_eq(stub_saves, 2); /* nothing new to save */
 }
 END_TEST
 
