@@ -11,7 +11,7 @@ Json parse_object(std::string_view text, std::string& error) {
   Json value(json_loadb(text.data(), text.size(), 0, &details));
   if (!value) {
     error = "body is not JSON: line " + std::to_string(details.line) + ", column " +
-            std::to_string(details.column) + ": " + details.text;
+            std::to_string(details.column) + ": " + reason(details);
     return nullptr;
   }
   if (!json_is_object(value.get())) {
@@ -19,6 +19,13 @@ Json parse_object(std::string_view text, std::string& error) {
     return nullptr;
   }
   return value;
+}
+
+std::string reason(const json_error_t& error) {
+  std::string text(error.text);  // jansson quotes the input and cuts the quotation anywhere
+  for (char& c : text)
+    if (c < ' ' || c >= 0x7f) c = '?';
+  return text;
 }
 
 std::string to_text(const json_t* value) {

@@ -25,6 +25,9 @@ inline constexpr std::size_t kClusterMax = 63;  ///< bytes of a cluster's name
 /// An object, or nullptr with where and why the text is no JSON object.
 Json parse_object(std::string_view text, std::string& error);
 
+/// What jansson found wrong with a text, for messages: printable ASCII, at most JSON_ERROR_TEXT_LENGTH bytes.
+std::string reason(const json_error_t& error);
+
 /// Compact text, "" when memory is out.
 std::string to_text(const json_t* value);
 

@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t name_max = 256;
 
 wire::Json parse_object(const std::string& body, const char* what, std::string& error) {
-  json_error_t reason;
-  wire::Json root(json_loadb(body.data(), body.size(), 0, &reason));
+  json_error_t details;
+  wire::Json root(json_loadb(body.data(), body.size(), 0, &details));
   if (!root || !json_is_object(root.get())) {
-    error = std::string(what) + ": " + (root ? "not a JSON object" : reason.text);
+    error = std::string(what) + ": " + (root ? "not a JSON object" : wire::reason(details));
     return nullptr;
   }
   const json_t* version = json_object_get(root.get(), "v");

@@ -137,6 +137,7 @@ START_TEST(json_lines_may_be_cut_at_the_end) {
   ck_assert_uint_eq(rows.size(), 2);
   ck_assert(!std::isfinite(rows[1].loss));
   check_error("line 2 is not JSON", "{\"loss\":1}\n{\"loss\"\n{\"loss\":1}\n");
+  check_error("line 1 is not JSON: invalid escape near '\"\\?", "{\"\\\xc6\xab\":1}");
   check_error("entry 1: loss is not a number", "{\"loss\":[1]}\n");
   check_error("entry 1 is not an object", "[1]");
   check_error("has no losses; name one of these with --loss: accuracy, t", "{\"accuracy\":1}\n{\"t\":2}\n");

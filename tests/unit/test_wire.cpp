@@ -49,6 +49,21 @@ START_TEST(report_is_read) {
 }
 END_TEST
 
+// jansson quotes what it could not read and may cut a character in two; an answer with half of one cannot be
+// sent
+START_TEST(the_reason_is_printable_whatever_came) {
+  const std::string bodies[] = {"\"\\\xc6\xab:",    "{\"a\": \xf0\x9f\x98\x80}",
+                                "{\"\xc3\xa9\" 1}", "\"\\\xe2\x82\xac\"",
+                                "\x1b[31m",         std::string("{\"a\":\0}", 7)};
+  for (const std::string& body : bodies) {
+    std::string error;
+    ck_assert(!parse_object(body, error));
+    ck_assert_msg(error.rfind("body is not JSON: line 1, column ", 0) == 0, "%s", error.c_str());
+    for (const char c : error) ck_assert_msg(c >= ' ' && c < 0x7f, "%s", error.c_str());
+  }
+}
+END_TEST
+
 START_TEST(report_names_what_is_wrong) {
   const std::string good = R"({"n":1,"i":1,"l":1,"t":1},)";
   const std::string cases[][2] = {
@@ -248,6 +263,7 @@ int main() {
   Suite* suite = suite_create("wire");
   TCase* cases = tcase_create("messages");
   tcase_add_test(cases, report_is_read);
+  tcase_add_test(cases, the_reason_is_printable_whatever_came);
   tcase_add_test(cases, report_names_what_is_wrong);
   tcase_add_test(cases, times_of_a_fast_clock_move_together);
   tcase_add_test(cases, cycle_is_read);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/mlq/curve_file.hpp"
 
-#include <jansson.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -16,6 +14,8 @@
 #include <set>
 #include <sstream>
 #include <string_view>
+
+#include "core/wire/wire.hpp"
 
 namespace mlq::cli {
 namespace {
@@ -166,10 +166,7 @@ std::vector<CurveRow> read_csv(std::string_view text, const CurveColumns& column
 
 // --- JSON ------------------------------------------------------------------
 
-struct JsonFree {
-  void operator()(json_t* value) const { json_decref(value); }
-};
-using Json = std::unique_ptr<json_t, JsonFree>;
+using wire::Json;
 
 Json parse(std::string_view text, json_error_t& error) {
   return Json(json_loadb(text.data(), text.size(), JSON_ALLOW_NUL, &error));
@@ -267,7 +264,7 @@ std::vector<CurveRow> read_json_lines(std::string_view text, const CurveColumns&
     json_error_t error;
     Json entry = parse(line, error);
     if (!entry && last && !lines.empty()) break;  // a line that is still being written
-    if (!entry) throw CurveFileError("line " + std::to_string(line_number) + " is not JSON: " + error.text);
+    if (!entry) throw CurveFileError("line " + std::to_string(line_number) + " is not JSON: " + wire::reason(error));
     lines.push_back(std::move(entry));
   }
   std::vector<const json_t*> entries;
@@ -283,7 +280,7 @@ std::vector<CurveRow> read_json(std::string_view raw, const CurveColumns& column
     const std::string_view first = trimmed(std::string_view(text).substr(0, text.find('\n')));
     json_error_t ignored;
     if (first.front() == '{' && parse(first, ignored)) return read_json_lines(text, columns);
-    throw CurveFileError("line " + std::to_string(error.line) + " is not JSON: " + error.text);
+    throw CurveFileError("line " + std::to_string(error.line) + " is not JSON: " + wire::reason(error));
   }
   const json_t* list =
       json_is_object(whole.get()) ? json_object_get(whole.get(), "log_history") : whole.get();
