@@ -264,7 +264,8 @@ std::vector<CurveRow> read_json_lines(std::string_view text, const CurveColumns&
     json_error_t error;
     Json entry = parse(line, error);
     if (!entry && last && !lines.empty()) break;  // a line that is still being written
-    if (!entry) throw CurveFileError("line " + std::to_string(line_number) + " is not JSON: " + wire::reason(error));
+    if (!entry)
+      throw CurveFileError("line " + std::to_string(line_number) + " is not JSON: " + wire::reason(error));
     lines.push_back(std::move(entry));
   }
   std::vector<const json_t*> entries;
