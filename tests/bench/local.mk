@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+include tests/bench/agents.mk
 include tests/bench/balance.mk
 include tests/bench/quality.mk
 include tests/bench/allocation.mk

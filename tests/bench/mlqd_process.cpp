@@ -2,7 +2,9 @@
 #include "tests/bench/mlqd_process.hpp"
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,17 +32,37 @@ std::size_t discard(char*, std::size_t size, std::size_t count, void*) {
   return size * count;
 }
 
-[[noreturn]] void run(const std::string& folder) {
+unsigned free_port() {
+  const int probe = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* name = reinterpret_cast<sockaddr*>(&address);
+  const bool found = bind(probe, name, size) == 0 && getsockname(probe, name, &size) == 0;
+  close(probe);
+  if (!found) throw std::runtime_error("no free port on loopback");
+  return ntohs(address.sin_port);
+}
+
+[[noreturn]] void run(const std::string& folder, unsigned port, bool limits) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(0, &one);
   sched_setaffinity(0, sizeof one, &one);
   if (!std::freopen((folder + "/log").c_str(), "w", stderr)) _exit(127);
   const char* program = std::getenv("MLQD");
-  const std::string key = folder + "/key", store = folder + "/db", socket = folder + "/sock";
-  execl(program ? program : "./mlqd", "mlqd", "--key", key.c_str(), "--store", store.c_str(), "--socket",
-        socket.c_str(), "--listen", "off", "--rate", "1e9", "--burst", "1e9", "--request-rate", "1e9",
-        "--request-burst", "1e9", nullptr);
+  std::vector<std::string> words = {
+      "mlqd",           "--key",        folder + "/key",
+      "--store",        folder + "/db", "--socket",
+      folder + "/sock", "--listen",     port ? "127.0.0.1:" + std::to_string(port) : "off"};
+  if (!limits)
+    words.insert(words.end(),
+                 {"--rate", "1e9", "--burst", "1e9", "--request-rate", "1e9", "--request-burst", "1e9"});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program ? program : "./mlqd", arguments.data());
   std::perror("mlqd (make mlqd, or name it with MLQD)");
   _exit(127);
 }
@@ -70,13 +92,13 @@ std::string report_body(const std::string& stream, long first, int points) {
   return text + "]}";
 }
 
-Mlqd::Mlqd() {
+Mlqd::Mlqd(const MlqdOptions& options) : port_(options.tcp ? free_port() : 0) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
   char error[MLQ_TOKEN_ERROR_MAX];
   if (mlq_key_create((folder_.path() + "/key").c_str(), error, sizeof error) != 0)
     throw std::runtime_error(error);
   pid_ = fork();
-  if (pid_ == 0) run(folder_.path());
+  if (pid_ == 0) run(folder_.path(), port_, options.limits);
   for (int i = 0; i < 1000; ++i) {
     if (alive()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -93,10 +115,14 @@ Mlqd::~Mlqd() {
 
 bool Mlqd::alive() const {
   const Easy easy(curl_easy_init(), curl_easy_cleanup);
-  curl_easy_setopt(easy.get(), CURLOPT_UNIX_SOCKET_PATH, (folder_.path() + "/sock").c_str());
+  curl_easy_setopt(easy.get(), CURLOPT_UNIX_SOCKET_PATH, socket().c_str());
   curl_easy_setopt(easy.get(), CURLOPT_URL, "http://mlqd/v1/health");
   curl_easy_setopt(easy.get(), CURLOPT_WRITEFUNCTION, discard);
   return curl_easy_perform(easy.get()) == CURLE_OK;
+}
+
+std::string Mlqd::socket() const {
+  return std::filesystem::absolute(folder_.path()).string() + "/sock";
 }
 
 double Mlqd::cpu_seconds() const {
@@ -104,6 +130,13 @@ double Mlqd::cpu_seconds() const {
   timespec time{};
   if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double Mlqd::memory_mib() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/statm");
+  double total = 0, resident = 0;
+  status >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
 std::string Mlqd::authorization(unsigned job) const {
@@ -121,7 +154,7 @@ bool Mlqd::send(unsigned job, const std::vector<std::string>& bodies) const {
   const std::string authorize = authorization(job);
   curl_slist* list = curl_slist_append(nullptr, authorize.c_str());
   const Headers headers(curl_slist_append(list, "Expect:"), curl_slist_free_all);
-  curl_easy_setopt(easy.get(), CURLOPT_UNIX_SOCKET_PATH, (folder_.path() + "/sock").c_str());
+  curl_easy_setopt(easy.get(), CURLOPT_UNIX_SOCKET_PATH, socket().c_str());
   curl_easy_setopt(easy.get(), CURLOPT_URL, "http://mlqd/v1/reports");
   curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(easy.get(), CURLOPT_WRITEFUNCTION, discard);

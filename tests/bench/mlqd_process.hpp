@@ -25,15 +25,23 @@ class Folder {
 /// `points` losses from number `first` on.
 std::string report_body(const std::string& stream, long first, int points);
 
+struct MlqdOptions {
+  bool tcp = false;     ///< listens on a port of loopback, too
+  bool limits = false;  ///< the rates that are the defaults, else none
+};
+
 class Mlqd {
  public:
   /// Starts $MLQD, or ./mlqd, on core 0 by its Unix socket. Throws when it does not come up.
-  Mlqd();
+  explicit Mlqd(const MlqdOptions& options = {});
   ~Mlqd();
   Mlqd(const Mlqd&) = delete;
   Mlqd& operator=(const Mlqd&) = delete;
 
+  std::string socket() const;                       ///< absolute path
+  unsigned port() const noexcept { return port_; }  ///< 0: not by TCP
   double cpu_seconds() const;
+  double memory_mib() const;                      ///< resident
   std::string authorization(unsigned job) const;  ///< the whole header line
 
   /// Sends every body, one after the other, on one connection. False when any was not answered with 200.
@@ -43,6 +51,7 @@ class Mlqd {
   bool alive() const;
 
   Folder folder_;
+  unsigned port_ = 0;
   pid_t pid_ = -1;
 };
 
