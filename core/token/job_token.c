@@ -184,6 +184,11 @@ mlq_token_result_t mlq_token_verify(const char *token, const mlq_key_t *key, int
 		_fail(error, error_size, "token: claim %s is missing or out of range", claim);
 		return MLQ_TOKEN_MALFORMED;
 	}
+	return mlq_claims_in_time(claims, now, error, error_size);
+}
+
+mlq_token_result_t mlq_claims_in_time(const mlq_claims_t *claims, int64_t now, char *error, size_t error_size)
+{
 	if (now >= claims->expires) {
 		_fail(error, error_size, "token expired %lld s ago", (long long) (now - claims->expires));
 		return MLQ_TOKEN_EXPIRED;

@@ -68,6 +68,9 @@ int mlq_token_mint(const mlq_claims_t *claims, const mlq_key_t *key, char *token
 mlq_token_result_t mlq_token_verify(const char *token, const mlq_key_t *key, int64_t now, mlq_claims_t *claims,
 				    char *error, size_t error_size);
 
+/* The times alone, of claims that mlq_token_verify() has let through before: MLQ_TOKEN_OK or MLQ_TOKEN_EXPIRED. */
+mlq_token_result_t mlq_claims_in_time(const mlq_claims_t *claims, int64_t now, char *error, size_t error_size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -176,6 +176,7 @@ class Starts(WithDaemon):
     def test_key_is_read_anew(self):
         d = self.mlqd
         old = d.token()
+        self.assertEqual(d.report(old, "s", 0, 0)[0], 200)  # it is remembered as a good one
         os.rename(d.key, d.key + ".old")
         subprocess.run([MLQD, "--make-key", d.key], check=True)
         d.process.send_signal(signal.SIGHUP)

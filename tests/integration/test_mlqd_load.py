@@ -3,6 +3,7 @@
 """mlqd under load: what is there after kill -9, idle crowds, a fast reporter, a stopped daemon, a full disk."""
 import concurrent.futures
 import http.client
+import json
 import os
 import re
 import resource
@@ -261,6 +262,54 @@ class Crowds(unittest.TestCase):
         stored = mlqd.stored("SELECT points FROM job WHERE job_id=1")
         self.assertEqual(stored, 100 * statuses.count(200))
         self.assertLess(stored, 200 + 4 * 100 + 10 * 100)
+
+
+class Agents(WithDaemon):
+    options = ("--request-rate", "1e6", "--request-burst", "1e6")
+    JOBS = 6
+
+    def push(self, now, units):
+        jobs = [{"job_id": job, "submit": now - 5, "uid": 1000, "restarts": 0, "ended": False, "state": "RUNNING",
+                 "status": {"target": {"units": units, "base": 1}}} for job in range(1, self.JOBS + 1)]
+        answer = self.mlqd.local("POST", "/v1/cycle", json.dumps({"v": 1, "cluster": "c", "time": now, "jobs": jobs}))
+        self.assertEqual(answer[0], 200, answer)
+
+    def units(self, connection, job, token):
+        status, answer, _ = self.mlqd.ask(connection, "GET", f"/v1/jobs/{job}?points=0&only=target", token=token)
+        self.assertEqual((status, answer["job_id"]), (200, job), answer)
+        return answer["status"]["target"]["units"]
+
+    def test_no_agent_sees_an_old_target_after_a_new_one(self):
+        """Two agents of each job ask without pause while it reports and its target changes."""
+        now = int(time.time())
+        self.push(now, 1)
+        done = threading.Event()
+
+        def follow(job):
+            seen, token, connection = [], self.mlqd.token(job), self.mlqd.connect()
+            until = time.monotonic() + 4 * SLACK
+            while time.monotonic() < until:
+                last = done.is_set()
+                seen.append(self.units(connection, job, token))
+                if last:
+                    break
+            connection.close()
+            return seen
+
+        reporters = run_reporters(self.mlqd, 2)
+        with concurrent.futures.ThreadPoolExecutor(2 * self.JOBS) as pool:
+            followers = [pool.submit(follow, 1 + i % self.JOBS) for i in range(2 * self.JOBS)]
+            token, connection = self.mlqd.token(1), self.mlqd.connect()
+            for units in range(2, 102):
+                self.push(now, units)
+                self.assertEqual(self.units(connection, 1, token), units)  # at once when the push is answered
+            connection.close()
+            done.set()
+            for follower in followers:
+                seen = follower.result()
+                self.assertEqual(seen, sorted(seen))
+                self.assertEqual(seen[-1], 101)
+        stop_reporters(reporters)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,14 @@ tests_unit_test_mlqd_retention_LDADD = $(mlqd_test_libs)
 check_PROGRAMS += tests/unit/test_mlqd_service
 tests_unit_test_mlqd_service_CPPFLAGS = $(mlqd_test_cppflags)
 tests_unit_test_mlqd_service_CXXFLAGS = $(AM_CXXFLAGS) -pthread
-tests_unit_test_mlqd_service_SOURCES = tests/unit/test_mlqd_service.cpp tests/unit/mlqd_fixture.hpp
+tests_unit_test_mlqd_service_SOURCES = tests/unit/test_mlqd_service.cpp tests/unit/mlqd_fixture.hpp tests/unit/mlqd_world.hpp
 tests_unit_test_mlqd_service_LDADD = $(mlqd_test_libs)
+
+check_PROGRAMS += tests/unit/test_mlqd_targets
+tests_unit_test_mlqd_targets_CPPFLAGS = $(mlqd_test_cppflags)
+tests_unit_test_mlqd_targets_CXXFLAGS = $(AM_CXXFLAGS) -pthread
+tests_unit_test_mlqd_targets_SOURCES = tests/unit/test_mlqd_targets.cpp tests/unit/mlqd_fixture.hpp tests/unit/mlqd_world.hpp
+tests_unit_test_mlqd_targets_LDADD = $(mlqd_test_libs)
 
 check_PROGRAMS += tests/unit/test_mlqd_speeds
 tests_unit_test_mlqd_speeds_CPPFLAGS = $(mlqd_test_cppflags)

@@ -8,6 +8,7 @@
 #include "tools/mlq/run/companion_plan.hpp"
 #include "tools/mlq/run/companions.hpp"
 #include "tools/mlq/run/environment.hpp"
+#include "tools/mlq/run/follower.hpp"
 #include "tools/mlq/run/message.hpp"
 #include "tools/mlq/run/node_size.hpp"
 #include "tools/mlq/run/output.hpp"
@@ -184,6 +185,28 @@ START_TEST(test_news) {
 }
 END_TEST
 
+START_TEST(test_pauses) {
+  ck_assert_double_eq(poll_pause(0, 60), 1);  // an older mlqd tells none
+  ck_assert_double_eq(poll_pause(0.25, 60), 1);
+  ck_assert_double_eq(poll_pause(2.5, 60), 2.5);
+  ck_assert_double_eq(poll_pause(100, 60), 15);
+  ck_assert_double_eq(poll_pause(100, 2000), 30);
+  ck_assert_double_eq(poll_pause(100, 2), 1);
+  for (const char* odd : {"0", "-1", "1e9", "\"2\"", "null"})
+    ck_assert_double_eq(parse_job_news(std::string(R"({"v":1,"poll":)") + odd + "}")->poll, 0);
+  ck_assert_double_eq(parse_job_news(R"({"v":1,"poll":2.5})")->poll, 2.5);
+  std::minstd_rand random;
+  double least = 10, most = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const double pause = spread(10, random);
+    least = std::min(least, pause);
+    most = std::max(most, pause);
+  }
+  ck_assert(least >= 9 && least < 9.1);
+  ck_assert(most > 10.9 && most <= 11);
+}
+END_TEST
+
 START_TEST(test_environments) {
   const Environment own{{"PATH", "/bin"},      {"HOME", "/h"},        {"SLURM_CONF", "/c"},
                         {"SLURM_JOB_ID", "1"}, {"SBATCH_QOS", "q"},   {"SRUN_X", "1"},
@@ -315,6 +338,7 @@ Suite* decisions() {
   tcase_add_test(tests, test_parent_line);
   tcase_add_test(tests, test_sbatch_command);
   tcase_add_test(tests, test_news);
+  tcase_add_test(tests, test_pauses);
   tcase_add_test(tests, test_environments);
   tcase_add_test(tests, test_node_sizes);
   tcase_add_test(tests, test_messages);

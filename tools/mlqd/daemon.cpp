@@ -47,6 +47,7 @@ ServiceOptions service_options(const Options& options) {
   out.points_burst = options.burst;
   out.requests_rate = options.request_rate;
   out.requests_burst = options.request_burst;
+  out.polls_rate = options.poll_rate;
   out.report_limit = options.max_body;
   return out;
 }

@@ -60,6 +60,7 @@ std::int64_t JobTable::for_report(const Reporter& reporter, double now) {
     provisional_.reset();
     return entry;
   }
+  changed_.push_back({reporter.cluster, reporter.job_id});
   open_.bind(reporter.cluster, reporter.job_id, reporter.uid, 0, 0, reporter.issued, reporter.restarts, now)
       .run();
   return database_.last_id();
@@ -86,6 +87,7 @@ std::int64_t JobTable::find_for_cycle(const std::string& cluster, const wire::Cy
 }
 
 void JobTable::update(const std::string& cluster, const wire::CycleJob& job, double now) {
+  changed_.push_back({cluster, job.job_id});
   std::int64_t entry = find_for_cycle(cluster, job);
   provisional_.bind(cluster, job.job_id, job.uid);
   std::int64_t provisional = 0;

@@ -25,6 +25,7 @@ libmlqd_la_SOURCES = \
 	tools/mlqd/speed_table.cpp tools/mlqd/speed_table.hpp \
 	tools/mlqd/sqlite.cpp tools/mlqd/sqlite.hpp \
 	tools/mlqd/store.cpp tools/mlqd/store.hpp \
+	tools/mlqd/target_answers.cpp tools/mlqd/target_answers.hpp \
 	tools/mlqd/writer.cpp tools/mlqd/writer.hpp
 libmlqd_la_LIBADD = libmlqcore.la libmlqtoken.la $(JANSSON_LIBS) $(SQLITE_LIBS) $(MHD_LIBS)
 

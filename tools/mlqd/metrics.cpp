@@ -104,6 +104,8 @@ std::string openmetrics(const Metrics& metrics, const WriterCounters& writer, co
   text.gauge("write_queue", "Requests that wait for the store.", static_cast<double>(writer.queued_tasks));
   text.gauge("store_failing", "1 while the newest transaction failed.", writer.failing ? 1 : 0);
   text.gauge("store_bytes", "Bytes used in the store's file.", static_cast<double>(store.bytes));
+  text.gauge("agents", "Agents that asked for their target in the last seconds.",
+             static_cast<double>(metrics.agents));
   text.gauge("jobs", "Jobs that have not ended.", static_cast<double>(store.live_jobs));
   text.family("connections", "gauge", "Open connections.");
   text.sample("connections", label("listener", "jobs"), static_cast<double>(metrics.job_connections));

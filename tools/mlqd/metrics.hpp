@@ -21,6 +21,7 @@ struct Metrics {
   std::atomic<std::uint64_t> evicted{0};                            ///< idle connections closed to make room
   std::atomic<std::int64_t> job_connections{0}, local_connections{0};
   std::atomic<std::int64_t> body_bytes{0};  ///< of bodies now in memory
+  std::atomic<std::uint64_t> agents{0};     ///< that asked for their target lately
 
   void count_answer(unsigned status) noexcept;
 };

@@ -49,6 +49,10 @@ void add_limits(CLI::App& app, Options& o) {
   app.add_option("--request-burst", o.request_burst, "requests that one of them may make at once")
       ->check(CLI::Range(1.0, 1e9))
       ->capture_default_str();
+  app.add_option("--poll-rate", o.poll_rate,
+                 "questions a second of all agents for their targets; more agents are told to ask less often")
+      ->check(CLI::Range(1.0, 1e9))
+      ->capture_default_str();
   app.add_option("--max-body", o.max_body, "of a report")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1024}, std::uint64_t{16} << 20))

@@ -23,6 +23,7 @@ struct Options {
   double burst = 20000;
   double request_rate = 50;
   double request_burst = 500;
+  double poll_rate = 4000;
   std::uint64_t max_body = std::uint64_t{1} << 20;
   unsigned connections = 16384;
   unsigned idle_timeout = 30;

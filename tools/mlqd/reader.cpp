@@ -29,6 +29,7 @@ struct Reader::Connection {
     database.execute("PRAGMA cache_size=-8192");
   }
   Database database;
+  std::optional<Statement> target;  ///< kept, for it is asked so often
 };
 
 /// A connection out of the pool, in one read transaction: an answer sees one state of the store.
@@ -53,6 +54,7 @@ class Reader::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
   Database& operator*() const noexcept { return connection_->database; }
+  Connection* operator->() const noexcept { return connection_.get(); }
 
  private:
   Reader& reader_;
@@ -285,6 +287,23 @@ wire::Json Reader::job(const std::string& cluster, std::uint32_t job_id, std::in
   const wire::Json common = answer(*lease, cluster, now);
   json_object_update(job.get(), common.get());
   return job;
+}
+
+wire::Json Reader::target(const std::string& cluster, std::uint32_t job_id, double poll) {
+  Lease lease(*this);
+  if (!lease->target)
+    lease->target.emplace(*lease,
+                          "SELECT j.ended, d.info, d.status FROM job j LEFT JOIN detail d ON d.job=j.id "
+                          "WHERE j.cluster=? AND j.job_id=? ORDER BY j.id DESC LIMIT 1");
+  Statement& row = *lease->target;
+  if (!row.bind(cluster, job_id).step()) return nullptr;
+  const wire::Json info(json_of(row.text(1))), status(json_of(row.text(2)));
+  wire::Json told(json_pack("{s:i, s:f, s:s, s:I, s:b, s:O*, s:{s:O*}}", "v", wire::kVersion, "poll", poll,
+                            "cluster", cluster.c_str(), "job_id", static_cast<json_int_t>(job_id), "ended",
+                            row.integer(0) != 0 ? 1 : 0, "request", json_object_get(info.get(), "request"),
+                            "status", "target", json_object_get(status.get(), "target")));
+  row.reset();
+  return told;
 }
 
 std::optional<std::string> Reader::only_cluster() {

@@ -43,6 +43,8 @@ class Reader {
   wire::Json jobs(const JobsQuery& query, double now);
   /// nullptr when no job of that id is known.
   wire::Json job(const std::string& cluster, std::uint32_t job_id, std::int64_t points, double now);
+  /// Of that only what an agent follows; poll: seconds from one question to the next that it is told.
+  wire::Json target(const std::string& cluster, std::uint32_t job_id, double poll);
   /// The cluster when the store knows exactly one.
   std::optional<std::string> only_cluster();
   const std::string& epoch() const noexcept { return epoch_; }

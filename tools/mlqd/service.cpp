@@ -28,6 +28,11 @@ bool number_argument(const Request& request, const char* name, Integer low, Inte
   return false;
 }
 
+Response unknown_job(const Request& request, const std::string& cluster) {
+  return error_response(404,
+                        "job " + std::to_string(request.job_id) + " of cluster " + cluster + " is not known");
+}
+
 Response json_response(const wire::Json& value) {
   std::string text = value ? wire::to_text(value.get()) : "";
   return text.empty() ? error_response(500, "out of memory") : Response{200, std::move(text)};
@@ -42,7 +47,9 @@ Service::Service(ServiceOptions options, const Keys& keys, Reader& reader, Write
       writer_(writer),
       metrics_(metrics),
       points_limiter_(options_.points_rate, options_.points_burst),
-      requests_limiter_(options_.requests_rate, options_.requests_burst) {}
+      requests_limiter_(options_.requests_rate, options_.requests_burst) {
+  writer_.targets().limit(options_.polls_rate);
+}
 
 std::optional<Response> Service::handle(Request& request, double now, double monotonic,
                                         const std::function<void()>& pause, Reply reply) {
@@ -65,11 +72,11 @@ std::optional<Response> Service::handle(Request& request, double now, double mon
       case Route::jobs:
         return jobs(request, now, monotonic);
       case Route::job:
-        return job(request, now);
+        return job(request, now, monotonic);
       case Route::health:
         return health();
       case Route::metrics:
-        return metrics();
+        return metrics(monotonic);
     }
   } catch (const SqliteError& error) {
     Response busy = error_response(503, std::string("the store is busy: ") + error.what());
@@ -209,17 +216,36 @@ Response Service::jobs(const Request& request, double now, double monotonic) {
   return json_response(reader_.jobs(query, now));
 }
 
-Response Service::job(const Request& request, double now) {
+Response Service::job(const Request& request, double now, double monotonic) {
   Response refused;
   std::int64_t points = 200;
   const auto cluster = cluster_of(request, refused);
   if (!cluster || !number_argument(request, "points", std::int64_t{0}, std::int64_t{100000}, points, refused))
     return refused;
+  const std::string only = request.argument("only");
+  if (only == "target") return target(request, *cluster, monotonic);
+  if (!only.empty())
+    return error_response(400, "only is \"" + only.substr(0, 40) + "\", target is needed, or nothing");
   const wire::Json job = reader_.job(*cluster, request.job_id, points, now);
-  if (!job)
-    return error_response(
-        404, "job " + std::to_string(request.job_id) + " of cluster " + *cluster + " is not known");
-  return json_response(job);
+  return job ? json_response(job) : unknown_job(request, *cluster);
+}
+
+/// Thousands of agents ask this every second: the text is kept until the job changes. For its own token only,
+/// so that nobody fills the table or passes for many agents.
+Response Service::target(const Request& request, const std::string& cluster, double monotonic) {
+  const bool own = request.claims && request.claims->role == MLQ_ROLE_JOB &&
+                   request.claims->job_id == request.job_id && request.claims->cluster == cluster;
+  TargetAnswers& targets = writer_.targets();
+  TargetAnswers::Asked asked;
+  if (own) asked = targets.ask(cluster, request.job_id, monotonic);
+  if (asked.text) return {200, *asked.text};
+  const wire::Json told = reader_.target(cluster, request.job_id, targets.pause(monotonic));
+  if (!told) return unknown_job(request, cluster);
+  Response response = json_response(told);
+  if (own && response.status == 200)
+    targets.keep(cluster, request.job_id, asked.ticket, std::make_shared<const std::string>(response.body),
+                 monotonic);
+  return response;
 }
 
 Response Service::health() {
@@ -231,7 +257,8 @@ Response Service::health() {
   return response;
 }
 
-Response Service::metrics() {
+Response Service::metrics(double monotonic) {
+  metrics_.agents = writer_.targets().agents(monotonic);
   return {200, openmetrics(metrics_, writer_.counters(), reader_.facts()),
           "application/openmetrics-text; version=1.0.0; charset=utf-8"};
 }

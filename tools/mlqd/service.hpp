@@ -22,6 +22,7 @@ struct ServiceOptions {
   bool public_status = false;
   double points_rate = 1000, points_burst = 20000;  ///< of one job
   double requests_rate = 50, requests_burst = 500;  ///< of one job, user or address
+  double polls_rate = 4000;                         ///< of all agents together
   std::size_t report_limit = 1 << 20;               ///< bytes of a body
   std::size_t agent_limit = 64 << 10;
   std::size_t speeds_limit = 256 << 10;
@@ -64,9 +65,10 @@ class Service {
   Response points(const Request& request, double now);
   Response families(const Request& request);
   Response jobs(const Request& request, double now, double monotonic);
-  Response job(const Request& request, double now);
+  Response job(const Request& request, double now, double monotonic);
+  Response target(const Request& request, const std::string& cluster, double monotonic);
   Response health();
-  Response metrics();
+  Response metrics(double monotonic);
   std::optional<std::string> cluster_of(const Request& request, Response& refused);
 
   ServiceOptions options_;

@@ -96,6 +96,7 @@ void Store::rollback() noexcept {
   // some errors have rolled back already; then this one only says so
   sqlite3_exec(database_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
   next_seq_ = committed_seq_;
+  jobs_->take_changed();
 }
 
 void Store::save_next_seq() {

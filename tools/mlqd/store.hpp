@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/wire/agent.hpp"
 #include "core/wire/cycle.hpp"
@@ -44,6 +46,12 @@ class StoreLock {
   int descriptor_;
 };
 
+/// A job as callers name it; which entry that is may change.
+struct JobKey {
+  std::string cluster;
+  std::uint32_t job_id = 0;
+};
+
 /// Finds and keeps the entries of jobs.
 class JobTable {
  public:
@@ -57,6 +65,9 @@ class JobTable {
   /// Takes over what the scheduler says of a job: adopts a provisional entry, follows a requeue.
   void update(const std::string& cluster, const wire::CycleJob& job, double now);
 
+  /// The jobs whose newest entry, or what the scheduler says of it, is another one since the last call.
+  std::vector<JobKey> take_changed() { return std::exchange(changed_, {}); }
+
  private:
   std::int64_t find_for_cycle(const std::string& cluster, const wire::CycleJob& job);
   std::int64_t open_new(const std::string& cluster, const wire::CycleJob& job, double now);
@@ -64,6 +75,7 @@ class JobTable {
   void move_curve(std::int64_t from, std::int64_t to, double since);
 
   Database& database_;
+  std::vector<JobKey> changed_;
   Statement newest_, provisional_, same_submit_, earlier_, open_, count_, touch_, change_, detail_, status_;
   Statement end_, move_points_, move_streams_, move_batches_, move_agent_, drop_streams_, drop_job_, recount_;
 };
@@ -83,6 +95,9 @@ class Store {
   /// The newest state of an agent takes the place of the one before.
   void add_speeds(const Reporter& reporter, const wire::SpeedReport& report, double now);
   void set_agent(const Reporter& reporter, const wire::AgentState& state, double now);
+
+  /// After commit(): as JobTable::take_changed().
+  std::vector<JobKey> take_changed() { return jobs_->take_changed(); }
 
   Database& database() noexcept { return database_; }
   void save_next_seq();  ///< before points go: numbers are never given twice

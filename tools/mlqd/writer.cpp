@@ -103,6 +103,7 @@ bool Writer::write_once(std::span<WriteTask> batch, std::span<WriteResult> resul
       }
     }
     store_.commit();
+    for (const JobKey& job : store_.take_changed()) targets_.changed(job.cluster, job.job_id);
   } catch (const std::exception& error) {
     store_.rollback();
     for (WriteResult& result : results) result = {};

@@ -17,6 +17,7 @@
 
 #include "tools/mlqd/retention.hpp"
 #include "tools/mlqd/store.hpp"
+#include "tools/mlqd/target_answers.hpp"
 
 namespace mlq::mlqd {
 
@@ -65,6 +66,9 @@ class Writer {
 
   const WriterCounters& counters() const noexcept { return counters_; }
 
+  /// Told of every job that a commit changed, before who wrote it has his answer.
+  TargetAnswers& targets() noexcept { return targets_; }
+
  private:
   using Batch = std::vector<WriteTask>;
 
@@ -86,6 +90,7 @@ class Writer {
   bool more_to_remove_ = true;
   double retained_ = 0;
   WriterCounters counters_;
+  TargetAnswers targets_;
   std::thread thread_;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kUnitsMax = 1000000;
 constexpr std::size_t kGrantsMax = 256;
+constexpr double kPollMax = 3600;  ///< seconds
 constexpr std::int64_t kNice =
     100000;  ///< beyond what site factors and QOS give: below all other jobs of its owner
 
@@ -98,6 +99,9 @@ std::optional<JobNews> parse_job_news(const std::string& answer) {
   JobNews news;
   if (const char* request = json_string_value(json_object_get(object.get(), "request")))
     news.request = request;
+  if (const double poll = json_number_value(json_object_get(object.get(), "poll"));
+      poll > 0 && poll <= kPollMax)
+    news.poll = poll;
   const json_t* target = json_object_get(json_object_get(object.get(), "status"), "target");
   if (json_is_object(target)) news.target = parse_target(target);
   return news;

@@ -28,10 +28,10 @@ struct Target {
   double requeue_grace = 300;       ///< seconds that it may take
 };
 
-/// `target` of GET /v1/jobs/N as JSON text of the whole answer. Nothing when there is none or it makes no
-/// sense.
+/// The answer to GET /v1/jobs/N, with `only=target` or without. A target that makes no sense is none.
 struct JobNews {
   std::optional<Target> target;
+  double poll = 0;      ///< seconds until it is to be asked again; 0 = not said
   std::string request;  ///< what the user gave to --ml-quality
 };
 std::optional<JobNews> parse_job_news(const std::string& answer);

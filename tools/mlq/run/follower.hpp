@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <random>
 #include <string>
 
 #include "tools/mlq/run/companion_plan.hpp"
@@ -18,9 +19,16 @@ struct FollowerHooks {
   std::function<std::string()> report;  ///< body of POST /v1/agent
 };
 
+/// Seconds from an answer to the next question: what mlqd told (0 = nothing), at least 1, and so short that
+/// several answers come within the silence; at most 30.
+double poll_pause(double told, double silence);
+
+/// A pause up to 10 % shorter or longer, by chance: agents that started together do not go on in step.
+double spread(double seconds, std::minstd_rand& random);
+
 class Follower {
  public:
-  static constexpr double kEvery = 1, kReportEvery = 10;  ///< seconds
+  static constexpr double kEvery = 1, kReportEvery = 10;  ///< seconds; mlqd may tell a longer one than kEvery
 
   Follower(Loop& loop, const std::string& url, const std::string& token, const std::string& cluster,
            std::int64_t job, double silence, FollowerHooks hooks);
@@ -44,6 +52,8 @@ class Follower {
   FollowerHooks hooks_;
   Loop::Timer poll_timer_ = 0, report_timer_ = 0;
   double pause_ = kEvery;
+  bool first_ = true;
+  std::minstd_rand random_{std::random_device()()};
   bool soon_ = false;
   Clock::time_point heard_ = Clock::now();
 };
