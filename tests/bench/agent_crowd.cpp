@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -18,6 +19,8 @@ namespace bench {
 namespace {
 
 constexpr std::array<double, 3> kEvery = {1, 10, 1};  // seconds, by Crowd::Kind
+constexpr unsigned kGroup = 32;                       // agents
+constexpr int kTurn = 16;                             // requests begun before answers are looked for
 constexpr std::string_view kMark = "of round ";
 constexpr std::string_view kPoll = "\"poll\":";
 
@@ -47,6 +50,7 @@ std::string target_mark(unsigned round) {
 
 struct Crowd::Client {
   Kind kind = Kind::poll;
+  CURLM* multi = nullptr;
   CURL* easy = nullptr;
   curl_slist* headers = nullptr;
   curl_slist* address = nullptr;
@@ -58,31 +62,40 @@ struct Crowd::Client {
 };
 
 Crowd::Crowd(const Mlqd& mlqd, const CrowdOptions& options)
-    : options_(options), multi_(curl_multi_init()), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  if (!multi_ || epoll_ < 0) throw std::runtime_error("no memory or files for the agents");
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, on_socket);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, on_timer);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, 4L * options.agents);
-  for (unsigned job = 1; job <= options.agents; ++job)
+    : options_(options), epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (epoll_ < 0) throw std::runtime_error("no memory or files for the agents");
+  for (unsigned job = 1; job <= options.agents; ++job) {
+    if (job % kGroup == 1) add_group();
     for (const Kind kind : {Kind::poll, Kind::state, Kind::report}) add(mlqd, job, kind);
+  }
+}
+
+void Crowd::add_group() {
+  auto& group =
+      *groups_.emplace_back(std::make_unique<Group>(Group{this, groups_.size(), curl_multi_init()}));
+  if (!group.multi) throw std::runtime_error("no memory for the agents");
+  curl_multi_setopt(group.multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+  curl_multi_setopt(group.multi, CURLMOPT_SOCKETDATA, &group);
+  curl_multi_setopt(group.multi, CURLMOPT_TIMERFUNCTION, on_timer);
+  curl_multi_setopt(group.multi, CURLMOPT_TIMERDATA, &group);
+  curl_multi_setopt(group.multi, CURLMOPT_MAXCONNECTS, long{4} * kGroup);
 }
 
 Crowd::~Crowd() {
   for (const auto& client : clients_) {
-    curl_multi_remove_handle(multi_, client->easy);
+    curl_multi_remove_handle(client->multi, client->easy);
     curl_easy_cleanup(client->easy);
     curl_slist_free_all(client->headers);
     curl_slist_free_all(client->address);
   }
-  curl_multi_cleanup(multi_);
+  for (const auto& group : groups_) curl_multi_cleanup(group->multi);
   close(epoll_);
 }
 
 void Crowd::add(const Mlqd& mlqd, unsigned job, Kind kind) {
   auto& client = *clients_.emplace_back(std::make_unique<Client>());
   client.kind = kind;
+  client.multi = groups_.back()->multi;
   client.easy = curl_easy_init();
   if (!client.easy) throw std::runtime_error("no memory for the agents");
   client.headers = curl_slist_append(nullptr, "Content-Type: application/json");
@@ -110,23 +123,23 @@ void Crowd::add(const Mlqd& mlqd, unsigned job, Kind kind) {
   due_.push({seconds() + std::uniform_real_distribution(0.0, every)(random_), &client});
 }
 
-int Crowd::on_socket(CURL*, curl_socket_t fd, int what, void* self, void* known) {
-  Crowd& crowd = *static_cast<Crowd*>(self);
+int Crowd::on_socket(CURL*, curl_socket_t fd, int what, void* of, void* known) {
+  Group& group = *static_cast<Group*>(of);
+  const int epoll = group.crowd->epoll_;
   if (what == CURL_POLL_REMOVE) {
-    epoll_ctl(crowd.epoll_, EPOLL_CTL_DEL, fd, nullptr);
+    epoll_ctl(epoll, EPOLL_CTL_DEL, fd, nullptr);
     return 0;
   }
   epoll_event event{};
-  event.data.fd = fd;
+  event.data.u64 = (group.number << 32) | static_cast<std::uint32_t>(fd);
   event.events = ((what & CURL_POLL_IN) ? EPOLLIN : 0U) | ((what & CURL_POLL_OUT) ? EPOLLOUT : 0U);
-  epoll_ctl(crowd.epoll_, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
-  curl_multi_assign(crowd.multi_, fd, self);
+  epoll_ctl(epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event);
+  curl_multi_assign(group.multi, fd, of);
   return 0;
 }
 
-int Crowd::on_timer(CURLM*, long timeout_ms, void* self) {
-  static_cast<Crowd*>(self)->timer_ =
-      timeout_ms < 0 ? -1 : seconds() + 1e-3 * static_cast<double>(timeout_ms);
+int Crowd::on_timer(CURLM*, long timeout_ms, void* of) {
+  static_cast<Group*>(of)->timer = timeout_ms < 0 ? -1 : seconds() + 1e-3 * static_cast<double>(timeout_ms);
   return 0;
 }
 
@@ -143,7 +156,7 @@ void Crowd::begin(Client& client, double now) {
     curl_easy_setopt(client.easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(client.body.size()));
   }
   client.began = now;
-  curl_multi_add_handle(multi_, client.easy);
+  curl_multi_add_handle(client.multi, client.easy);
 }
 
 /// The newest round that an answer holds, and those before it that this agent never saw by itself.
@@ -162,8 +175,8 @@ void Crowd::finish(const CURLMsg& message) {
   CURL* easy = message.easy_handle;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &found);
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-  curl_multi_remove_handle(multi_, easy);
   Client& client = *found;
+  curl_multi_remove_handle(client.multi, easy);
   const double now = seconds(), took = now - client.began;
   if (code == CURLE_OK && status == 200) {
     auto& times = client.kind == Kind::poll    ? figures_.polls
@@ -188,42 +201,44 @@ void Crowd::finish(const CURLMsg& message) {
   due_.push({std::max(now, from + pause), &client});
 }
 
-void Crowd::collect() {
+void Crowd::act(Group& group, curl_socket_t fd, int what) {
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi_, &left))
+  curl_multi_socket_action(group.multi, fd, what, &left);
+  while (const CURLMsg* message = curl_multi_info_read(group.multi, &left))
     if (message->msg == CURLMSG_DONE) finish(*message);
 }
 
 void Crowd::wait(double until) {
   std::array<epoll_event, 256> events{};
-  const double now = seconds();
-  double wake = until;
-  if (!due_.empty()) wake = std::min(wake, due_.top().when);
-  if (timer_ >= 0) wake = std::min(wake, timer_);
-  const int pause = static_cast<int>(std::clamp(1e3 * (wake - now) + 0.5, 0.0, 1000.0));
+  double wake = due_.empty() ? until : std::min(until, due_.top().when);
+  for (const auto& group : groups_)
+    if (group->timer >= 0) wake = std::min(wake, group->timer);
+  const int pause = static_cast<int>(std::clamp(std::ceil(1e3 * (wake - seconds())), 0.0, 1000.0));
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), pause);
-  int running = 0;
   for (int i = 0; i < count; ++i) {
-    const std::uint32_t found = events[static_cast<std::size_t>(i)].events;
-    const int what = ((found & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) |
-                     ((found & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
-                     ((found & EPOLLERR) ? CURL_CSELECT_ERR : 0);
-    curl_multi_socket_action(multi_, events[static_cast<std::size_t>(i)].data.fd, what, &running);
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    const int what = ((event.events & (EPOLLIN | EPOLLHUP)) ? CURL_CSELECT_IN : 0) |
+                     ((event.events & EPOLLOUT) ? CURL_CSELECT_OUT : 0) |
+                     ((event.events & EPOLLERR) ? CURL_CSELECT_ERR : 0);
+    act(*groups_[event.data.u64 >> 32], static_cast<curl_socket_t>(event.data.u64 & 0xffffffff), what);
   }
-  if (timer_ >= 0 && seconds() >= timer_) {
-    timer_ = -1;
-    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
+  const double now = seconds();
+  for (const auto& group : groups_) {
+    if (group->timer < 0 || group->timer > now) continue;
+    group->timer = -1;
+    act(*group, CURL_SOCKET_TIMEOUT, 0);
   }
 }
 
 void Crowd::run(double until) {
   for (double now = seconds(); now < until; now = seconds()) {
-    for (; !due_.empty() && due_.top().when <= now; due_.pop()) {
-      figures_.lateness = std::max(figures_.lateness, now - due_.top().when);
-      begin(*due_.top().client, now);
+    for (int i = 0; i < kTurn && !due_.empty() && due_.top().when <= now; ++i) {
+      const Due due = due_.top();
+      due_.pop();
+      figures_.lateness = std::max(figures_.lateness, now - due.when);
+      begin(*due.client, seconds());
     }
     wait(until);
-    collect();
   }
 }
 

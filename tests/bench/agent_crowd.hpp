@@ -52,26 +52,33 @@ class Crowd {
  private:
   enum class Kind : std::uint8_t { poll, state, report };
   struct Client;
+  /// Agents that share libcurl's tables: those of few, for it looks through them in line.
+  struct Group {
+    Crowd* crowd;
+    std::uint64_t number;
+    CURLM* multi;
+    double timer = -1;  ///< when libcurl wants to be called, -1 = not
+  };
   struct Due {
     double when;
     Client* client;
     bool operator<(const Due& other) const { return when > other.when; }
   };
 
-  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* self, void* known);
-  static int on_timer(CURLM* multi, long timeout_ms, void* self);
+  static int on_socket(CURL* easy, curl_socket_t fd, int what, void* group, void* known);
+  static int on_timer(CURLM* multi, long timeout_ms, void* group);
+  void add_group();
   void add(const Mlqd& mlqd, unsigned job, Kind kind);
   void begin(Client& client, double now);
   void finish(const CURLMsg& message);
   void note_targets(Client& client, double now);
+  void act(Group& group, curl_socket_t fd, int what);
   void wait(double until);
-  void collect();
 
   CrowdOptions options_;
-  CURLM* multi_;
   int epoll_;
-  double timer_ = -1;  ///< when libcurl wants to be called, -1 = not
   std::minstd_rand random_{1};
+  std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::priority_queue<Due> due_;
   CrowdFigures figures_;
