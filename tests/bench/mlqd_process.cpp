@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ unsigned free_port() {
 }
 
 [[noreturn]] void run(const std::string& folder, unsigned port, bool limits) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);  // a benchmark that is killed leaves none behind
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(0, &one);
