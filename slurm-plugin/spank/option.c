@@ -9,6 +9,8 @@
 #include "core/request/quality_request.h"
 
 static bool given;
+/* An earlier component of the heterogeneous job has one. */
+static bool published;
 /* One byte more than allowed: what was cut stays too long for the parser. */
 static char value[MLQ_REQUEST_MAX + 1];
 
@@ -21,6 +23,13 @@ static int _option_cb(int val, const char *optarg, int remote)
 	/* Slurm writes a missing argument as (null) in some of its messages. */
 	if (!optarg || (remote && !strcmp(optarg, "(null)")))
 		optarg = "";
+
+	/*
+	 * sbatch hands each component what the one before was given: in the
+	 * default's variable, which it reads after the script's lines.
+	 */
+	if (published && optarg == getenv(OPTION_DEFAULT))
+		return 0;
 
 	if (!remote &&
 	    mlq_request_parse(optarg, &request, error, sizeof(error))) {
@@ -50,7 +59,7 @@ void option_register(spank_t sp)
 		.cb = _option_cb,
 	};
 
-	given = false;
+	given = published = false;
 	value[0] = '\0';
 	if (spank_option_register(sp, &option) != ESPANK_SUCCESS)
 		slurm_error("ml_quality: cannot register --ml-quality");
@@ -88,4 +97,18 @@ void option_publish(spank_t sp)
 	if (spank_job_control_setenv(sp, OPTION_RECORD, value, 1) !=
 	    ESPANK_SUCCESS)
 		slurm_error("ml_quality: cannot record --ml-quality");
+}
+
+void option_publish_component(spank_t sp)
+{
+	if (!given && published) {
+		unsetenv(OPTION_RECORD);
+		if (spank_job_control_unsetenv(sp, OPTION_RECORD) !=
+		    ESPANK_SUCCESS)
+			slurm_error("ml_quality: this component keeps the "
+				    "--ml-quality of another one");
+	}
+	published |= given;
+	option_publish(sp);
+	given = false;
 }

@@ -36,4 +36,11 @@ extern void option_forget_inherited(void);
  */
 extern void option_publish(spank_t sp);
 
+/*
+ * The same for sbatch and salloc, which call it for each component of a
+ * heterogeneous job: the option is that one's alone, though Slurm would hand it
+ * on to those behind.
+ */
+extern void option_publish_component(spank_t sp);
+
 #endif

@@ -205,6 +205,14 @@ spank_err_t spank_job_control_setenv(spank_t sp, const char* name, const char* v
   return ESPANK_SUCCESS;
 }
 
+spank_err_t spank_job_control_unsetenv(spank_t sp, const char* name) {
+  int i = find(&record, name);
+
+  (void)sp;
+  if (i >= 0) drop(&record, i);
+  return ESPANK_SUCCESS;
+}
+
 /* A list of names between commas, or of prefix[from-to]. */
 struct hostlist {
   char* names[8192];

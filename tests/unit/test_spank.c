@@ -98,6 +98,39 @@ START_TEST(twin_becomes_the_default) {
 }
 END_TEST
 
+/* What sbatch does for the next component: it has the record's variables still, and their values as defaults,
+ * which it reads behind the script's lines and before the command line. */
+static const char* component(const char* line, const char* command) {
+  if (record_env(OPTION_RECORD)) setenv(OPTION_DEFAULT, record_env(OPTION_RECORD), 1);
+  if (line) ck_assert_int_eq(fake.option->cb(0, line, 0), 0);
+  if (getenv(OPTION_DEFAULT)) ck_assert_int_eq(fake.option->cb(0, getenv(OPTION_DEFAULT), 0), 0);
+  if (command) ck_assert_int_eq(fake.option->cb(0, command, 0), 0);
+  ck_assert_int_eq(slurm_spank_init_post_opt(FAKE_SPANK, 4, site_args), 0);
+  return record_env(OPTION_RECORD);
+}
+
+START_TEST(each_component_has_what_it_was_given) {
+  load(S_CTX_ALLOCATOR);
+  ck_assert_str_eq(component("min=3", NULL), "min=3");
+  ck_assert_ptr_null(component(NULL, NULL));
+  ck_assert_ptr_null(getenv(OPTION_RECORD));
+  ck_assert_str_eq(component("min=5", NULL), "min=5");
+  ck_assert_str_eq(component("min=5", "min=6"), "min=6");
+  ck_assert_ptr_null(component(NULL, NULL));
+
+  unsetenv(OPTION_DEFAULT);
+  load(S_CTX_ALLOCATOR);
+  ck_assert_ptr_null(component(NULL, NULL)); /* the first one has none */
+  ck_assert_str_eq(component(NULL, "min=4"), "min=4");
+
+  unsetenv(OPTION_DEFAULT);
+  setenv(OPTION_TWIN, "batch=64", 1);
+  load(S_CTX_ALLOCATOR); /* the twin is the first one's */
+  ck_assert_str_eq(component(NULL, NULL), "batch=64");
+  ck_assert_ptr_null(component(NULL, NULL));
+}
+END_TEST
+
 START_TEST(inherited_option_is_forgotten) {
   setenv(OPTION_DEFAULT, "batch=64", 1);
   setenv(OPTION_RECORD, "batch=64", 1);
@@ -132,6 +165,7 @@ int main(void) {
   tcase_add_test(commands, submission_is_refused_with_the_reason);
   tcase_add_test(commands, value_reaches_the_job_record);
   tcase_add_test(commands, twin_becomes_the_default);
+  tcase_add_test(commands, each_component_has_what_it_was_given);
   tcase_add_test(commands, inherited_option_is_forgotten);
   suite_add_tcase(suite, commands);
   suite_add_tcase(suite, spank_node_case());
