@@ -42,6 +42,10 @@ void put_requeue(json_t* to, const RequeueRecord& record) {
     put(requeue, "at", record.at);
     json_object_set_new(requeue, "run", json_integer(record.run));
     json_object_set_new(requeue, "units", json_integer(record.units));
+    json_t* components = record.components.empty() ? nullptr : json_array();
+    for (const ComponentUnits& one : record.components)
+      json_array_append_new(components, json_pack("[ii]", one.offset, one.units));
+    if (components != nullptr) json_object_set_new(requeue, "het", components);
   }
   if (record.iteration >= 0) put(requeue, "iter", record.iteration);
   if (record.back >= 0) put(requeue, "back", record.back);
@@ -181,6 +185,12 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
     fields.requeue.at = real(requeue, "at").value_or(0);
     fields.requeue.run = small(json_object_get(requeue, "run"));
     fields.requeue.units = small(json_object_get(requeue, "units"));
+    const json_t* components = json_object_get(requeue, "het");
+    for (std::size_t i = 0; i < json_array_size(components) && i < RequeueRecord::most_components; i++) {
+      const json_t* one = json_array_get(components, i);
+      const std::uint32_t units = small(json_array_get(one, 1));
+      if (units > 0) fields.requeue.components.push_back({small(json_array_get(one, 0)), units});
+    }
     fields.requeue.iteration = real(requeue, "iter").value_or(-1);
     fields.requeue.back = real(requeue, "back").value_or(-1);
   }

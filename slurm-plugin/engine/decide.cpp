@@ -105,6 +105,11 @@ void Engine::see(double now, const mlq_job_snapshot_t* jobs, std::size_t count) 
     if (parent != 0) companions_.see(jobs[i], parent, now);
     seen_.push_back({&jobs[i], job->request().off || parent != 0 ? nullptr : job});
   }
+  std::vector<Job*> linked;
+  for (const Seen& seen : seen_) {
+    if (seen.job != nullptr) linked.push_back(seen.job);
+  }
+  requeues_.link(linked);
   companions_.link(now, [this](std::uint32_t id) {
     const auto found = jobs_.find(id);
     return found == jobs_.end() || !found->second->in_snapshot ? nullptr : found->second.get();

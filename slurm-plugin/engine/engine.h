@@ -60,6 +60,9 @@ typedef struct {
 	uint32_t user_id;
 	uint32_t restarts;
 	uint32_t array_job_id;      /* 0 = no array */
+	uint32_t het_job_id;        /* leader of the heterogeneous job that it is a component of, 0 = none */
+	uint32_t het_offset;        /* which component, from 0 */
+	uint32_t het_cores;         /* of all components together, as `cores`; 0 = not known */
 	int64_t submit_time;
 	int64_t start_time;         /* 0 = not started */
 	int64_t end_time;           /* 0 = not ended */

@@ -109,6 +109,9 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
   seen_.state = s.state;
   seen_.cores = std::max<double>(1, s.cores);
   seen_.nodes = std::max<std::uint32_t>(1, s.nodes);
+  seen_.het_job_id = s.het_job_id;
+  seen_.het_offset = s.het_offset;
+  other_components_ = std::max(0.0, static_cast<double>(s.het_cores) - seen_.cores);
   assign(seen_.user, user.c_str());
   assign(seen_.account, s.account);
   assign(seen_.partition, s.partition);
@@ -135,6 +138,7 @@ void Job::take(const std::vector<LossPoint>& points) {
     // what its agent says it had then; a trainer knows the cores that its own node gave it at the start
     if (const double held = sizes_.at(point.time); held > 0) point.cores = held;
     if (point.cores <= 0) point.cores = seen_.cores;
+    point.cores += other_components();
     if (first_of_run_ < 0 && seen_.state == MLQ_JOB_RUNNING && point.time >= static_cast<double>(seen_.start))
       first_of_run_ = point.iteration;
     if (!curve_->add(point)) continue;
@@ -147,6 +151,7 @@ void Job::take(const std::vector<LossPoint>& points) {
 /// Times spans of at least timing_window_s that lie within one run on one size.
 void Job::observe_speed(const LossPoint& point) {
   const auto start = static_cast<double>(seen_.start);
+  if (others_sized && (point.time < start || seen_.state == MLQ_JOB_PENDING)) return;
   if (!anchor_ || point.iteration <= anchor_->iteration || point.time < anchor_->time ||
       point.cores != anchor_->cores || (anchor_->time < start && point.time >= start)) {
     anchor_ = point;

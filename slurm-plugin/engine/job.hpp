@@ -27,6 +27,7 @@ const char* to_string(Source) noexcept;
 /// A snapshot that owns its strings. Times are seconds since the epoch, 0 = not yet.
 struct SlurmView {
   std::uint32_t job_id = 0, user_id = 0, restarts = 0;
+  std::uint32_t het_job_id = 0, het_offset = 0;  ///< leader and number of a component; 0: no component
   std::int64_t submit = 0, start = 0, end = 0;
   std::int64_t suspended = 0;  ///< seconds since the start
   mlq_job_state_t state = MLQ_JOB_PENDING;
@@ -106,8 +107,10 @@ class Job {
   const std::string& family() const { return family_; }
   const LossCurve* curve() const { return curve_ ? &*curve_ : nullptr; }
   const IterationTime& speed() const { return speed_; }
-  /// Its own and those of its companions that run.
-  double cores_held() const { return seen_.cores + companions.live_cores; }
+  /// Its own, those of its companions that run, and those of the other components that train with it.
+  double cores_held() const { return seen_.cores + companions.live_cores + other_components(); }
+  /// Cores of the other components of a heterogeneous job with resize=requeue: reports are of all of them.
+  double other_components() const { return request_.resize == MLQ_RESIZE_REQUEUE ? other_components_ : 0; }
   bool ended() const { return seen_.state == MLQ_JOB_ENDED; }
   bool ever_ran() const { return curve_ || core_seconds_before_ > 0 || seen_.start > 0; }
   /// Site factor that an earlier slurmctld or mode set, as AdminComment tells.
@@ -132,6 +135,7 @@ class Job {
   mlq_size_request_t asks{};         ///< as Slurm has it
   bool requeueable = false;          ///< Slurm may requeue it
   std::uint32_t node = MLQ_NO_NODE;  ///< its first one
+  bool others_sized = false;         ///< of other_components(): in earlier runs they may have been others
   std::string size_reason;           ///< of a pending job with a range: its size, or why it is not chosen
   Outlook expected;
   Standing standing;
@@ -172,6 +176,7 @@ class Job {
   mlq::Outlook prospect_;
   GainMeter meter_;
   bool unfitted_ = false;
+  double other_components_ = 0;
   double core_seconds_before_ = 0;  ///< of earlier runs, without companions
   double first_of_run_ = -1;
   double shrunk_core_s_ = 0;         ///< of this run: what nodes used that it has given back

@@ -16,6 +16,7 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/families.cpp slurm-plugin/engine/families.hpp \
 	slurm-plugin/engine/gain_meter.cpp slurm-plugin/engine/gain_meter.hpp \
 	slurm-plugin/engine/guard.hpp \
+	slurm-plugin/engine/het_sizes.cpp slurm-plugin/engine/het_sizes.hpp \
 	slurm-plugin/engine/http_client.cpp slurm-plugin/engine/http_client.hpp \
 	slurm-plugin/engine/inbox.cpp slurm-plugin/engine/inbox.hpp \
 	slurm-plugin/engine/job.cpp slurm-plugin/engine/job.hpp \
@@ -28,6 +29,7 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/push.cpp \
 	slurm-plugin/engine/requeue.h slurm-plugin/engine/requeue_state.hpp \
 	slurm-plugin/engine/requeues.cpp slurm-plugin/engine/requeue_wishes.cpp slurm-plugin/engine/requeues.hpp \
+	slurm-plugin/engine/requeue_components.cpp \
 	slurm-plugin/engine/resize.cpp \
 	slurm-plugin/engine/resize_message.cpp slurm-plugin/engine/resize_message.hpp \
 	slurm-plugin/engine/resizing.hpp slurm-plugin/engine/size_history.hpp \

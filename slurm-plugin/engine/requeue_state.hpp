@@ -4,16 +4,27 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mlq::engine {
 
+/// Of a heterogeneous job: what a component beside the one that is followed is to have.
+struct ComponentUnits {
+  std::uint32_t offset = 0, units = 0;
+  bool operator==(const ComponentUnits&) const = default;
+};
+
 /// What AdminComment keeps of it, so that a new slurmctld goes on where the last one was.
 struct RequeueRecord {
+  static constexpr std::size_t most_components =
+      8;  ///< beside the one that is followed: AdminComment is short
+
   std::uint32_t done = 0;  ///< requeues of ours, the one under way included
   double at = 0;          ///< when the one under way was announced, whole seconds since the epoch; 0: none is
   std::uint32_t run = 0;  ///< `restarts` of the run that is to end
   double iteration = -1;  ///< last one reported before it was to save; < 0: none
-  std::uint32_t units = 0;  ///< that it is to have then
+  std::uint32_t units = 0;                 ///< that it is to have then; 0: its own request stays
+  std::vector<ComponentUnits> components;  ///< the others that are sized, by rising offset
   double back = -1;  ///< it went on from this iteration, before `iteration`: never again; < 0: it did not
 
   bool any() const { return done > 0 || at > 0 || back >= 0; }

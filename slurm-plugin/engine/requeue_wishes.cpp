@@ -9,11 +9,6 @@
 namespace mlq::engine {
 namespace {
 
-std::uint32_t units_held(const Job& job, const SizeRange& range) {
-  if (range.nodes) return job.seen().nodes;
-  return std::max(1U, static_cast<std::uint32_t>(job.seen().cores) / std::max(1U, range.unit));
-}
-
 std::uint64_t partition_bit(const mlq_cluster_snapshot_t& cluster, const std::string& name) {
   for (std::size_t p = 0; p < cluster.partition_count; p++) {
     if (name == cluster.partitions[p]) return 1ULL << p;
@@ -31,6 +26,11 @@ std::uint32_t first_waiting(const mlq_cluster_snapshot_t& cluster, const std::st
 }
 
 }  // namespace
+
+std::uint32_t units_held(const Job& job, const SizeRange& range) {
+  if (range.nodes) return job.seen().nodes;
+  return std::max(1U, static_cast<std::uint32_t>(job.seen().cores) / std::max(1U, range.unit));
+}
 
 /// What keeps its size, whatever another one would bring; "" when nothing does.
 std::string Requeues::why_not(const Job& job, const SizeRange& range, double now) const {
@@ -52,29 +52,38 @@ std::string Requeues::why_not(const Job& job, const SizeRange& range, double now
 }
 
 /// CPUs of its own count as idle: it gives them back. What it has on further nodes is not known by node.
-std::uint32_t Requeues::room_for(const mlq_cluster_snapshot_t& cluster, const Member& member) const {
-  const SlurmView& seen = member.job->seen();
+/// Components share no node, so a component may have nodes of its own and those that nobody is on.
+std::uint32_t Requeues::room_for(const mlq_cluster_snapshot_t& cluster, const Job& job,
+                                 const SizeRange& range) const {
+  const SlurmView& seen = job.seen();
   const std::vector<char> allowed = capacity_.allowed(seen.partition, seen.features.c_str());
   const auto own = static_cast<std::uint32_t>(seen.cores) / std::max(1U, seen.nodes);
-  const std::uint32_t least = member.range.nodes ? std::max(1U, member.range.unit) : 1;
+  const std::uint32_t least = range.nodes ? std::max(1U, range.unit) : 1;
   std::vector<std::uint32_t> cpus;
   for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++) {
-    const bool first = n == member.job->node;
+    const bool first = n == job.node;
     if (allowed[n] == 0 || (first && seen.nodes > 1)) continue;
+    if (seen.het_job_id != 0 && !first && (!followed(job) || room_[n].idle < cluster.nodes[n].cpus)) continue;
     const std::uint32_t idle = room_[n].idle + (first ? own : 0);
-    const bool whole = !member.job->asks.whole_nodes || idle >= cluster.nodes[n].cpus;
+    const bool whole = !job.asks.whole_nodes || idle >= cluster.nodes[n].cpus;
     if (whole && idle >= least) cpus.push_back(idle);
   }
   if (seen.nodes > 1) cpus.insert(cpus.end(), seen.nodes, own);
-  if (member.range.nodes) return static_cast<std::uint32_t>(cpus.size());
+  if (range.nodes) return static_cast<std::uint32_t>(cpus.size());
   std::sort(cpus.rbegin(), cpus.rend());
-  const std::uint32_t most = member.job->asks.max_nodes;
+  const std::uint32_t most = job.asks.max_nodes;
   if (most > 0 && cpus.size() > most) cpus.resize(most);
-  const std::uint32_t per_task = std::max(1U, member.job->asks.cpus_per_task);
+  const std::uint32_t per_task = std::max(1U, job.asks.cpus_per_task);
   std::uint64_t total = 0;
   for (const std::uint32_t have : cpus) total += have / per_task * per_task;
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(total / std::max(1U, member.range.unit), MLQ_UNITS_MAX));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total / std::max(1U, range.unit), MLQ_UNITS_MAX));
+}
+
+/// Of that room, what those under way are not to have. Its own claim is none against it.
+std::uint32_t Requeues::unclaimed(const Job& job, const SizeRange& range, std::uint32_t room) const {
+  if (job.requeue.under_way(job.seen().restarts)) return room;
+  return room -
+         static_cast<std::uint32_t>(std::min<std::uint64_t>(room, claimed_ / std::max(1U, range.unit)));
 }
 
 void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::span<Job* const> jobs,
@@ -90,20 +99,23 @@ void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::sp
     }
   }
   for (Job* job : jobs) {
-    if (!concerns(*job) || job->seen().state != MLQ_JOB_RUNNING) continue;
+    if (!followed(*job) || job->seen().state != MLQ_JOB_RUNNING) continue;
     Member member;
     member.job = job;
     member.range = size_range(job->request(), job->asks);
     member.base = member.want = units_held(*job, member.range);
+    if (job->seen().het_job_id != 0) gather_components(cluster, member);
     member.brake = switched_off(*job);
     if (member.brake.empty()) member.brake = why_not(*job, member.range, now);
     if (member.brake.empty()) {
-      const std::uint64_t others = claimed_ / std::max(1U, member.range.unit);
-      const std::uint32_t room = room_for(cluster, member);
-      const bool own_claim = job->requeue.under_way(job->seen().restarts);
-      const std::uint64_t taken = own_claim ? 0 : std::min<std::uint64_t>(room, others);
-      member.room = std::max(room - static_cast<std::uint32_t>(taken), member.base);
-      const std::uint32_t waiting = first_waiting(cluster, job->seen().partition);
+      if (!member.het)
+        member.room =
+            std::max(unclaimed(*job, member.range, room_for(cluster, *job, member.range)), member.base);
+      std::uint32_t waiting = first_waiting(cluster, job->seen().partition);
+      if (const std::vector<Job*>* components = components_of(*job)) {
+        for (const Job* other : *components)
+          waiting = waiting != 0 ? waiting : first_waiting(cluster, other->seen().partition);
+      }
       if (waiting != 0)
         member.brake = "job " + std::to_string(waiting) + " waits and would start in its place";
     }
@@ -126,7 +138,7 @@ void Requeues::allocate(double now) {
       for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++)
         pools.back().capacity += allowed[n] != 0 ? room_[n].idle : 0;
     }
-    pools[member.pool].capacity += member.base * std::max(1U, member.range.unit);
+    pools[member.pool].capacity += member.base * member.unit();
   }
   std::vector<std::vector<std::uint32_t>> rows;
   std::vector<JobView> views;
@@ -134,7 +146,7 @@ void Requeues::allocate(double now) {
   rows.reserve(members_.size());
   for (Member& member : members_) {
     if (!member.brake.empty()) {
-      const std::uint32_t own = member.base * std::max(1U, member.range.unit);
+      const std::uint32_t own = member.base * member.unit();
       pools[member.pool].capacity -= std::min(pools[member.pool].capacity, own);
       continue;
     }
@@ -144,9 +156,15 @@ void Requeues::allocate(double now) {
     JobView& view = views.emplace_back();
     view.request.key = job.seen().job_id;
     view.request.pools = 1ULL << member.pool;
-    view.request.unit = std::max(1U, member.range.unit);
-    view.request.min = std::min(std::max(1U, member.range.min), member.base);
-    view.request.max = std::max(std::min(member.range.max, member.room), member.base);
+    view.request.unit = member.unit();
+    if (member.het) {
+      view.request.sizes = member.het->cpus();
+      view.request.min = member.het->cpus().front();
+      view.request.max = member.het->cpus().back();
+    } else {
+      view.request.min = std::min(std::max(1U, member.range.min), member.base);
+      view.request.max = std::max(std::min(member.range.max, member.room), member.base);
+    }
     view.held = {row, std::max(0.0, now - static_cast<double>(job.seen().start)), cost_of(job)};
     view.arrival = static_cast<double>(job.seen().submit);
     view.attained = job.core_seconds(now);
@@ -166,13 +184,13 @@ void Requeues::allocate(double now) {
 void Requeues::announce(double now) {
   Member* best = nullptr;
   const auto cpus = [](const Member& m) {
-    return (static_cast<double>(m.want) - static_cast<double>(m.base)) * m.range.unit;
+    return (static_cast<double>(m.want) - static_cast<double>(m.base)) * m.unit();
   };
   for (Member& member : members_) {
     RequeueState& state = member.job->requeue;
     if (state.under_way(member.job->seen().restarts)) {
       const bool still =
-          (state.kept.units > member.base) == (member.want > member.base) && member.want != member.base;
+          (units_kept(member) > member.base) == (member.want > member.base) && member.want != member.base;
       if (state.told_at < 0 && !still)
         withdraw(*member.job, now, member.brake.empty() ? "it would not pay any more" : member.brake,
                  refused_s / 10);
@@ -190,7 +208,7 @@ void Requeues::announce(double now) {
     kept.at = std::floor(now);
     kept.run = job.seen().restarts;
     kept.iteration = job.curve()->last_iteration();
-    kept.units = best->want;
+    set_wanted(*best);
     job.requeue.written_at = job.requeue.told_at = -1;
     job.requeue.failures = 0;
   }

@@ -16,6 +16,15 @@ std::string units_text(std::uint32_t units) {
   return std::to_string(units) + (units == 1 ? " unit" : " units");
 }
 
+/// Of a heterogeneous job the sum as it is made up: "8 + 2 units".
+std::string units_text(const RequeueRecord& kept) {
+  if (kept.components.empty()) return units_text(kept.units);
+  std::string text = kept.units > 0 ? std::to_string(kept.units) : "";
+  for (const ComponentUnits& one : kept.components)
+    text += (text.empty() ? "" : " + ") + std::to_string(one.units);
+  return text == "1" ? units_text(1) : text + " units";
+}
+
 /// What a job that was to save ends with by itself; whatever else ended it, a user or a limit, is to stand.
 bool ended_by_itself(const SlurmView& seen) {
   return seen.end_state == "COMPLETED" || seen.end_state == "FAILED";
@@ -82,13 +91,13 @@ void Requeues::settle(Job& job, double now) {
   state.by_agent = agent != nullptr && agent->saves && now - agent->received <= heartbeat_s;
   state.told_at = now;
   if (job.curve() != nullptr) state.kept.iteration = job.curve()->last_iteration();
-  if (!state.by_agent) act(job, MLQ_REQUEUE_WARN, "to go on with " + units_text(state.kept.units));
+  if (!state.by_agent) act(job, MLQ_REQUEUE_WARN, "to go on with " + units_text(state.kept));
 }
 
 void Requeues::wait_saved(Job& job, double now) {
   RequeueState& state = job.requeue;
   const AgentReport* agent = job.agent();
-  const std::string with = "to go on with " + units_text(state.kept.units);
+  const std::string with = "to go on with " + units_text(state.kept);
   if (job.seen().state == MLQ_JOB_ENDED) {
     // an agent that was told to save does not end before it is requeued: the training was over
     if (state.by_agent || all_done(job) || !ended_by_itself(job.seen()))
@@ -114,6 +123,7 @@ void Requeues::check(Job& job, double now) {
   if (first < state.kept.iteration) state.kept.back = first;
   if (state.told_at >= 0) state.cost_s = now - state.told_at;
   state.kept.at = 0;
+  state.kept.components.clear();
   state.told_at = -1;
 }
 
@@ -154,12 +164,16 @@ void Requeues::update(double now, const mlq_cluster_snapshot_t* cluster, std::sp
   any_told_ = false;
   for (Job* job : jobs) {
     if (!concerns(*job)) continue;
+    if (!followed(*job)) {
+      say_component(*job);
+      continue;
+    }
     follow(*job, now);
     const RequeueState& state = job->requeue;
     const SlurmView& seen = job->seen();
     if (state.under_way(seen.restarts) || (state.to_check(seen.restarts) && seen.state == MLQ_JOB_PENDING)) {
       under_way_++;
-      claimed_ += std::uint64_t{state.kept.units} * std::max(1U, job->unit_cores());
+      claimed_ += cpus_wanted(*job);
     }
     any_told_ |= state.under_way(seen.restarts) && state.told_at >= 0;
     if (seen.state != MLQ_JOB_RUNNING) job->plan = Plan();
@@ -176,13 +190,13 @@ void Requeues::say(Member& member, double now) const {
   Job& job = *member.job;
   Plan& plan = job.plan;
   const RequeueState& state = job.requeue;
-  plan.base = plan.held = member.base;
-  plan.units = member.base;
-  const std::string units = units_text(member.base);
+  const std::uint32_t own = member.het ? units_held(job, member.range) : member.base;
+  plan.base = plan.held = own;
+  plan.units = own;
+  const std::string units = member.het ? units_now(member) + " units" : units_text(member.base);
   if (state.under_way(job.seen().restarts)) {
-    plan.units = state.kept.units;
-    plan.reason = units_text(state.kept.units) + ", before " + std::to_string(member.base) +
-                  ": that pays for a restart; ";
+    plan.units = state.kept.units > 0 ? state.kept.units : own;
+    plan.reason = units_text(state.kept) + ", before " + units_now(member) + ": that pays for a restart; ";
     if (state.told_at < 0)
       plan.reason += "it will be told to save in a moment";
     else
@@ -193,9 +207,10 @@ void Requeues::say(Member& member, double now) const {
   } else if (!member.brake.empty()) {
     plan.reason = units + ": " + member.brake;
   } else if (member.want != member.base) {
-    plan.units = config_.mode == MLQ_MODE_ACTIVE ? member.base : member.want;
+    plan.units = config_.mode == MLQ_MODE_ACTIVE || member.het ? own : member.want;
     plan.reason =
-        units + ": " + std::to_string(member.want) + " would pay for a restart" +
+        units + ": " + std::to_string(member.want) + (member.het ? " CPUs" : "") +
+        " would pay for a restart" +
         (config_.mode == MLQ_MODE_ACTIVE ? ", others are under way" : "; not done: mlq_mode=dry-run");
   } else {
     plan.reason = units + ": no other size would pay for a restart of " + whole(cost_of(job)) + " s within " +

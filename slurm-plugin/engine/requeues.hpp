@@ -6,19 +6,26 @@
 // any other.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/allocation/policy.hpp"
 #include "slurm-plugin/engine/capacity.hpp"
+#include "slurm-plugin/engine/het_sizes.hpp"
 #include "slurm-plugin/engine/job.hpp"
 #include "slurm-plugin/engine/size_range.hpp"
 
 namespace mlq::engine {
+
+/// That a running job has.
+std::uint32_t units_held(const Job& job, const SizeRange& range);
 
 class Requeues {
  public:
@@ -42,6 +49,11 @@ class Requeues {
   /// Whether the job is one that could come to another size so.
   static bool concerns(const Job& job);
 
+  /// Before the other calls of a cycle: which of the ML jobs are components of one heterogeneous job.
+  void link(std::span<Job* const> jobs);
+  /// Units that a pending job was requeued for; 0: it was not, or its request is to stay.
+  std::uint32_t wanted(const Job& job) const;
+
   /// Sets Job::plan and Job::requeue of those. `jobs` are the ML jobs of the snapshot, by rising id. Without
   /// `cluster`, and in other modes than active, nothing new begins; what a job was told is brought to its
   /// end.
@@ -56,14 +68,28 @@ class Requeues {
   void done(Job& job, mlq_requeue_kind_t kind, const char* error, double now) const;
 
  private:
+  /// Of a heterogeneous job the first component with resize=requeue: its reports are of all of them, and it
+  /// is followed. Units are then CPUs of all components.
   struct Member {
     Job* job = nullptr;
     SizeRange range;
+    std::optional<HetSizes> het;
     std::uint32_t base = 0, room = 0;  ///< units that it has; that it could start on if it gave them back
     std::uint32_t want = 0;
+    std::uint32_t unit() const { return het ? 1 : std::max(1U, range.unit); }
     std::string brake;  ///< why it keeps its size
     std::size_t pool = 0;
   };
+
+  // components
+  const std::vector<Job*>* components_of(const Job& job) const;
+  bool followed(const Job& job) const;
+  std::uint64_t cpus_wanted(const Job& job) const;
+  void gather_components(const mlq_cluster_snapshot_t& cluster, Member& member) const;
+  static void set_wanted(Member& member);
+  static std::string units_now(const Member& member);
+  static std::uint32_t units_kept(const Member& member);
+  static void say_component(Job& job);
 
   // the way of one job
   void follow(Job& job, double now);
@@ -77,7 +103,8 @@ class Requeues {
   void gather(double now, const mlq_cluster_snapshot_t& cluster, std::span<Job* const> jobs,
               const SwitchedOff& switched_off);
   std::string why_not(const Job& job, const SizeRange& range, double now) const;
-  std::uint32_t room_for(const mlq_cluster_snapshot_t& cluster, const Member& member) const;
+  std::uint32_t unclaimed(const Job& job, const SizeRange& range, std::uint32_t room) const;
+  std::uint32_t room_for(const mlq_cluster_snapshot_t& cluster, const Job& job, const SizeRange& range) const;
   void allocate(double now);
   void announce(double now);
   void say(Member& member, double now) const;
@@ -88,6 +115,7 @@ class Requeues {
   Patience patience_;
   Capacity capacity_;
   std::vector<Member> members_;
+  std::map<std::uint32_t, std::vector<Job*>> components_;  ///< with resize=requeue, of each leader
   std::vector<NodeRoom> room_;
   std::uint64_t claimed_ = 0;  ///< CPUs that those under way are to have
   std::size_t under_way_ = 0;

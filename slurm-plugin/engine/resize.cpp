@@ -66,7 +66,7 @@ void Engine::size_pending_jobs(double now) {
     if (seen.snapshot->state != MLQ_JOB_PENDING || config_.mode == MLQ_MODE_OFF) continue;
     Sizer::Pending one{seen.job, seen.snapshot,
                        config_.sizing ? targets_.switched_off(*seen.job) : "mlq_sizing=off", 0};
-    if (seen.job->requeue.to_check(seen.snapshot->restarts)) one.wanted = seen.job->requeue.kept.units;
+    one.wanted = requeues_.wanted(*seen.job);
     if (!sizer_.concerns(one)) continue;
     wants_cluster_ |= one.off.empty();
     pending.push_back(std::move(one));

@@ -90,6 +90,17 @@ bool Sizer::concerns(const Pending& pending) const {
   return size_range(pending.job->request(), pending.seen->size, nodes).given;
 }
 
+/// A component that did not start at the size that it was requeued for: nobody sees what it waits for, so it
+/// asks for its earlier size again.
+bool Sizer::waited_enough(Memory& memory, double now) {
+  if (memory.before == 0 || now - memory.changed_at < put_back_s) return false;
+  memory.back = memory.before;
+  memory.before = 0;
+  memory.changed_at = -1;
+  memory.given = false;
+  return true;
+}
+
 void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now) {
   members_.clear();
   wanted_.clear();
@@ -112,8 +123,11 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
       reason = "not chosen: " + pending.off;
     else if (now < memory.refused_until)
       reason = "not chosen: Slurm refused it: " + memory.refusal;
-    else if (pending.wanted > 0 && !memory.given)
+    else if (pending.wanted > 0 &&
+             (!memory.given || (pending.seen->het_job_id != 0 && waited_enough(memory, now))))
       wanted_.push_back(std::move(member));
+    else if (pending.seen->het_job_id != 0)
+      reason = "not chosen: a component of a heterogeneous job gets another size by a requeue only";
     else if (cluster == nullptr)
       reason = "not chosen: what the cluster has idle is not known";
     else if (member.waiting == nullptr)
@@ -204,14 +218,20 @@ void Sizer::emit(const Member& member, std::uint32_t units) {
 /// While Slurm keeps it back: what it was requeued for. Once it is eligible its size is chosen as any
 /// other's.
 void Sizer::give(double now, const Member& member) {
-  const std::uint32_t units = std::clamp(member.pending.wanted, member.range.min, member.range.max);
-  member.pending.job->size_reason = units_text(units, member.range) + " of " + between(member.range) +
-                                    ": it was requeued for that, before " +
-                                    std::to_string(member.range.asked);
-  if (units == member.range.asked || member.memory->changed_at >= 0) {
-    member.memory->given = true;
-    member.memory->changed_at = now;
+  Memory& memory = *member.memory;
+  const std::uint32_t units =
+      memory.back > 0 ? memory.back : std::clamp(member.pending.wanted, member.range.min, member.range.max);
+  const std::string asked = std::to_string(member.range.asked);
+  member.pending.job->size_reason =
+      units_text(units, member.range) + " of " + between(member.range) +
+      (memory.back > 0 ? ": as before it was requeued, for it has not started with " + asked
+                       : ": it was requeued for that, before " + asked);
+  if (units == member.range.asked || memory.changed_at >= 0) {
+    memory.given = true;
+    memory.changed_at = now;
+    memory.back = 0;
   } else if (sizings_.size() < most_per_cycle) {
+    if (memory.back == 0) memory.before = member.range.asked;
     emit(member, units);
   }
 }

@@ -23,8 +23,9 @@ class Sizer {
  public:
   static constexpr std::size_t most_per_cycle = 16;  ///< sizes that are changed; the others wait
   static constexpr double dwell_s = 15;              ///< from one change of a job's size to the next
-  static constexpr double refused_s = 600;           ///< what Slurm refused is not tried again for so long
-  static constexpr double lasting_horizons = 10;     ///< over so many a job is judged that cannot grow later
+  static constexpr double put_back_s = 600;  ///< a component that did not start by then gets its size back
+  static constexpr double refused_s = 600;   ///< what Slurm refused is not tried again for so long
+  static constexpr double lasting_horizons = 10;  ///< over so many a job is judged that cannot grow later
 
   struct Pending {
     Job* job = nullptr;
@@ -53,7 +54,9 @@ class Sizer {
     std::string refusal;
     std::uint32_t dry_run = 0;  ///< size that was said
     bool asked = false;
-    bool given = false;  ///< what it was requeued for
+    bool given = false;        ///< what it was requeued for
+    std::uint32_t before = 0;  ///< units that a component asked for before; 0: it was not sized
+    std::uint32_t back = 0;    ///< units that it is to ask for again
   };
   struct Member {
     Pending pending;
@@ -65,6 +68,7 @@ class Sizer {
   };
   class Value;
 
+  static bool waited_enough(Memory& memory, double now);
   Memory& remember(const mlq_job_snapshot_t& seen);
   void gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now);
   void place_waiting(const mlq_cluster_snapshot_t& cluster);

@@ -217,6 +217,7 @@ static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
 	mlq_end(endings, ending_count, stats);
 	mlq_apply_sizes(engine, stats);
 	mlq_apply_requeues(engine, stats);
+	mlq_wake_backfill(snapshot, stats);
 	mlq_apply_node_shrinks(engine, stats);
 }
 

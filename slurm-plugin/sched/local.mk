@@ -13,10 +13,12 @@ libmlqcycle_la_CFLAGS = $(shim_cflags)
 libmlqcycle_la_SOURCES = \
 	slurm-plugin/compat.h \
 	slurm-plugin/sched/apply.c slurm-plugin/sched/apply.h \
+	slurm-plugin/sched/attempt.c slurm-plugin/sched/attempt.h \
 	slurm-plugin/sched/clock.h \
 	slurm-plugin/sched/cluster.c slurm-plugin/sched/cluster.h \
 	slurm-plugin/sched/cycle.c slurm-plugin/sched/cycle.h \
 	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
+	slurm-plugin/sched/het.c slurm-plugin/sched/het.h \
 	slurm-plugin/sched/hold.h \
 	slurm-plugin/sched/layout.c slurm-plugin/sched/layout.h \
 	slurm-plugin/sched/mode_names.h \

@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "slurm-plugin/compat.h"
-#include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/attempt.h"
 #include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/node_shrink.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
-
-/* What update_job() may touch. */
-static const slurmctld_lock_t update_locks = {.conf = READ_LOCK,
-					      .job = WRITE_LOCK,
-					      .node = WRITE_LOCK,
-					      .part = READ_LOCK,
-					      .fed = READ_LOCK};
 
 static job_record_t *_same_job(const mlq_node_shrink_t *shrink)
 {
@@ -76,40 +69,38 @@ static int _shrink(job_record_t *job_ptr, char *nodes)
 	return update_job(&msg, job_ptr->user_id, false);
 }
 
+typedef struct {
+	const mlq_node_shrink_t *shrink;
+	char *nodes; /* that stay; NULL when none has to go */
+} attempt_t;
+
+static int _try(void *arg)
+{
+	attempt_t *attempt = arg;
+	job_record_t *job_ptr = _same_job(attempt->shrink);
+
+	if (!job_ptr)
+		return MLQ_NOT_TRIED;
+	attempt->nodes = _nodes_that_stay(job_ptr, attempt->shrink);
+	return attempt->nodes ? _shrink(job_ptr, attempt->nodes)
+			      : SLURM_SUCCESS;
+}
+
 static void _apply_one(mlq_engine_t *engine, const mlq_node_shrink_t *shrink,
 		       mlq_cycle_stats_t *stats)
 {
-	job_record_t *job_ptr;
-	uint64_t began, held;
-	char *nodes = NULL;
-	bool tried = false;
-	int rc = SLURM_SUCCESS;
+	attempt_t attempt = {.shrink = shrink};
+	int rc = mlq_attempt(_try, &attempt, stats);
 
-	mlq_pause();
-	lock_slurmctld(update_locks);
-	began = mlq_clock_us();
-	if (!mlq_stopping() && (job_ptr = _same_job(shrink))) {
-		if ((nodes = _nodes_that_stay(job_ptr, shrink)))
-			rc = _shrink(job_ptr, nodes);
-		tried = true;
-	}
-	held = mlq_clock_us() - began;
-	unlock_slurmctld(update_locks);
-
-	mlq_count_write_hold(stats, held);
-	if (nodes && (rc == SLURM_SUCCESS)) {
-		schedule_job_save();
-		schedule_node_save();
-		stats->applied++;
+	if (attempt.nodes && (rc == SLURM_SUCCESS)) {
+		mlq_attempt_done(stats);
 		info("%s: JobId=%u keeps %s: %s", plugin_type, shrink->job_id,
-		     nodes, shrink->reason);
+		     attempt.nodes, shrink->reason);
 	}
-	xfree(nodes);
-	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
-		return;
-	mlq_engine_node_shrink_done(engine, time(NULL), shrink,
-				    rc == SLURM_SUCCESS ? NULL
-							: slurm_strerror(rc));
+	xfree(attempt.nodes);
+	if ((rc != MLQ_NOT_TRIED) && (rc != ESLURM_JOB_SETTING_DB_INX))
+		mlq_engine_node_shrink_done(engine, time(NULL), shrink,
+					    mlq_attempt_error(rc));
 }
 
 extern void mlq_apply_node_shrinks(mlq_engine_t *engine,

@@ -2,35 +2,45 @@
 #include <signal.h>
 
 #include "slurm-plugin/compat.h"
-#include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/attempt.h"
+#include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/requeue.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
-
-/* What job_requeue() and job_signal() may touch. */
-static const slurmctld_lock_t requeue_locks = {.conf = READ_LOCK,
-					       .job = WRITE_LOCK,
-					       .node = WRITE_LOCK,
-					       .part = READ_LOCK,
-					       .fed = READ_LOCK};
 
 /* Slurm and the job's user let it be requeued, and its size can be chosen. */
 static bool _allowed(job_record_t *job_ptr)
 {
 	mlq_size_request_t asks;
 
-	if (!job_ptr->batch_flag || !job_ptr->details->requeue)
+	if (!mlq_het_requeueable(job_ptr))
 		return false;
+	if (job_ptr->het_job_id) /* each component is looked at by itself */
+		return true;
 	mlq_size_request(job_ptr, &asks);
 	return !asks.refusal;
 }
 
+/* Slurm is still busy with its end or its start. */
+static bool _is_settled(job_record_t *job_ptr, void *arg)
+{
+	(void)arg;
+	return !(job_ptr->job_state & JOB_STATE_FLAGS);
+}
+
+static bool _is_running(job_record_t *job_ptr, void *arg)
+{
+	(void)arg;
+	return IS_JOB_RUNNING(job_ptr);
+}
+
 /* It ended in its own way; a user or a limit that ended it is to be obeyed. */
-static bool _ended_by_itself(job_record_t *job_ptr)
+static bool _ended_by_itself(job_record_t *job_ptr, void *arg)
 {
 	const uint32_t base = job_ptr->job_state & JOB_STATE_BASE;
 
+	(void)arg;
 	return (base == JOB_COMPLETE) || (base == JOB_FAILED);
 }
 
@@ -39,11 +49,11 @@ static job_record_t *_same_job(const mlq_requeue_t *requeue)
 	job_record_t *job_ptr = mlq_find_job(
 		requeue->job_id, requeue->submit_time, requeue->restarts);
 
-	if (!job_ptr || (job_ptr->job_state & JOB_STATE_FLAGS) ||
-	    !_allowed(job_ptr))
+	if (!job_ptr || !_is_settled(job_ptr, NULL) || !_allowed(job_ptr))
 		return NULL;
-	if (IS_JOB_RUNNING(job_ptr) || ((requeue->kind == MLQ_REQUEUE_NOW) &&
-					_ended_by_itself(job_ptr)))
+	if (IS_JOB_RUNNING(job_ptr) ||
+	    ((requeue->kind == MLQ_REQUEUE_NOW) &&
+	     _ended_by_itself(job_ptr, NULL)))
 		return job_ptr;
 	return NULL;
 }
@@ -57,62 +67,91 @@ static int _is_users_step(void *x, void *arg)
 	return (step_ptr->step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID) ? -1 : 0;
 }
 
-/* As the job asked for with --signal; else as at its time limit, but past the
- * batch script where srun runs the training. */
-static int _warn(job_record_t *job_ptr)
+static bool _has_no_steps(job_record_t *job_ptr, void *arg)
 {
-	bool steps;
-
-	if (job_ptr->warn_signal) {
-		send_job_warn_signal(job_ptr, true);
-		return SLURM_SUCCESS;
-	}
-	steps = job_ptr->step_list &&
-		(list_for_each_ro(job_ptr->step_list, _is_users_step, NULL) < 0);
-	return job_signal(job_ptr, SIGTERM,
-			  steps ? KILL_STEPS_ONLY : KILL_FULL_JOB, 0, false);
+	(void)arg;
+	return !job_ptr->step_list ||
+	       (list_for_each_ro(job_ptr->step_list, _is_users_step, NULL) >=
+		0);
 }
 
-static int _do(job_record_t *job_ptr, const mlq_requeue_t *requeue)
+static bool _has_no_signal(job_record_t *job_ptr, void *arg)
 {
+	(void)arg;
+	return !job_ptr->warn_signal;
+}
+
+static bool _warn_its_way(job_record_t *job_ptr, void *arg)
+{
+	(void)arg;
+	if (job_ptr->warn_signal)
+		send_job_warn_signal(job_ptr, true);
+	return true;
+}
+
+static bool _warn_steps(job_record_t *job_ptr, void *arg)
+{
+	int *rc = arg, rc1 = SLURM_SUCCESS;
+
+	if (!_has_no_steps(job_ptr, NULL))
+		rc1 = job_signal(job_ptr, SIGTERM, KILL_STEPS_ONLY, 0, false);
+	if (rc1 != SLURM_SUCCESS)
+		*rc = rc1;
+	return true;
+}
+
+/* As the job asked for with --signal; else as at its time limit, but past the
+ * batch script where srun runs the training. */
+static int _warn(job_record_t *leader)
+{
+	int rc = SLURM_SUCCESS;
+
+	if (!mlq_het_all(leader, _has_no_signal, NULL)) {
+		mlq_het_all(leader, _warn_its_way, NULL);
+		return SLURM_SUCCESS;
+	}
+	if (mlq_het_all(leader, _has_no_steps, NULL))
+		return job_signal(leader, SIGTERM, KILL_FULL_JOB, 0, false);
+	mlq_het_all(leader, _warn_steps, &rc);
+	return rc;
+}
+
+static int _try(void *arg)
+{
+	const mlq_requeue_t *requeue = arg;
+	job_record_t *job_ptr = _same_job(requeue), *leader;
+
+	if (!job_ptr || !(leader = mlq_het_leader(job_ptr)) ||
+	    !mlq_het_all(leader, _is_settled, NULL))
+		return MLQ_NOT_TRIED;
+	/* a component that was cancelled by itself stays so: it would be
+	 * requeued with the others */
+	if (!mlq_het_all(leader, _is_running, NULL) &&
+	    ((requeue->kind != MLQ_REQUEUE_NOW) ||
+	     !mlq_het_all(leader, _ended_by_itself, NULL)))
+		return ESLURM_DISABLED;
 	if (requeue->kind == MLQ_REQUEUE_WARN)
-		return _warn(job_ptr);
+		return _warn(leader);
 	/* as its user would */
-	return job_requeue(job_ptr->user_id, requeue->job_id, NULL, false, 0);
+	return job_requeue(leader->user_id, leader->job_id, NULL, false, 0);
 }
 
 static void _apply_one(mlq_engine_t *engine, const mlq_requeue_t *requeue,
 		       mlq_cycle_stats_t *stats)
 {
-	job_record_t *job_ptr;
-	uint64_t began, held;
-	bool tried = false;
-	int rc = SLURM_SUCCESS;
+	int rc = mlq_attempt(_try, (void *)requeue, stats);
 
-	mlq_pause();
-	lock_slurmctld(requeue_locks);
-	began = mlq_clock_us();
-	if (!mlq_stopping() && (job_ptr = _same_job(requeue))) {
-		rc = _do(job_ptr, requeue);
-		tried = true;
-	}
-	held = mlq_clock_us() - began;
-	unlock_slurmctld(requeue_locks);
-
-	mlq_count_write_hold(stats, held);
-	if (!tried) /* another run, or over: the engine sees so itself */
-		return;
+	if (rc == MLQ_NOT_TRIED)
+		return; /* another run, or over: the engine sees so itself */
 	if (rc == SLURM_SUCCESS) {
-		schedule_job_save();
-		schedule_node_save();
-		stats->applied++;
+		mlq_attempt_done(stats);
 		info("%s: JobId=%u %s: %s", plugin_type, requeue->job_id,
 		     requeue->kind == MLQ_REQUEUE_WARN ? "told to save"
 						       : "requeued",
 		     requeue->reason);
 	}
 	mlq_engine_requeue_done(engine, time(NULL), requeue,
-				rc == SLURM_SUCCESS ? NULL : slurm_strerror(rc));
+				mlq_attempt_error(rc));
 }
 
 extern void mlq_apply_requeues(mlq_engine_t *engine, mlq_cycle_stats_t *stats)
@@ -124,5 +163,37 @@ extern void mlq_apply_requeues(mlq_engine_t *engine, mlq_cycle_stats_t *stats)
 		if (mlq_stopping())
 			return;
 		_apply_one(engine, &requeues[i], stats);
+	}
+}
+
+static int _wake(void *arg)
+{
+	const mlq_job_snapshot_t *job = arg;
+	job_record_t *job_ptr =
+		mlq_find_job(job->job_id, job->submit_time, job->restarts);
+	time_t now = time(NULL);
+
+	/* backfill itself gives it another reason */
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority ||
+	    (job_ptr->job_state & JOB_STATE_FLAGS) ||
+	    (job_ptr->state_reason != WAIT_NO_REASON) ||
+	    (job_ptr->details->begin_time > now))
+		return MLQ_NOT_TRIED;
+	last_job_update = now;
+	return SLURM_SUCCESS;
+}
+
+extern void mlq_wake_backfill(const mlq_snapshot_t *snapshot,
+			      mlq_cycle_stats_t *stats)
+{
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const mlq_job_snapshot_t *job = &snapshot->jobs[i];
+
+		if (mlq_stopping())
+			return;
+		if (job->het_job_id && job->restarts &&
+		    (job->state == MLQ_JOB_PENDING) &&
+		    (mlq_attempt(_wake, (void *)job, stats) == SLURM_SUCCESS))
+			return; /* one is enough */
 	}
 }

@@ -2,18 +2,12 @@
 #include <string.h>
 
 #include "slurm-plugin/compat.h"
-#include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/attempt.h"
+#include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/resize.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
-
-/* What update_job() may touch. */
-static const slurmctld_lock_t update_locks = {.conf = READ_LOCK,
-					      .job = WRITE_LOCK,
-					      .node = WRITE_LOCK,
-					      .part = READ_LOCK,
-					      .fed = READ_LOCK};
 
 static bool _same_request(const mlq_size_request_t *a,
 			  const mlq_size_request_t *b)
@@ -64,6 +58,24 @@ static void _set_environment(struct job_details *details, const char *name,
 	details->env_sup[i] = xstrdup_printf("%s=%u", name, value);
 }
 
+/* sbatch put them there, and srun in the script reads them; the leader of a
+ * heterogeneous job has the script, and the variables of all components. */
+static void _set_variables(job_record_t *job_ptr, uint32_t tasks)
+{
+	job_record_t *leader = mlq_het_leader(job_ptr);
+	char text[MLQ_HET_NAME_MAX];
+
+	if (!leader || !leader->details)
+		return;
+	_set_environment(leader->details,
+			 mlq_het_variable(job_ptr, "SLURM_NTASKS", text),
+			 tasks);
+	_set_environment(leader->details,
+			 mlq_het_variable(job_ptr, "SLURM_NPROCS", text),
+			 tasks);
+}
+
+/* Of this record alone, also where it is a heterogeneous job's leader. */
 static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 {
 	struct job_details *details = job_ptr->details;
@@ -86,46 +98,35 @@ static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 		desc.pn_min_memory = details->pn_min_memory;
 	/* user_id stays NO_VAL: what the user may do, and no more */
 	rc = update_job(&msg, job_ptr->user_id, false);
-	if (rc == SLURM_SUCCESS) {
-		/* sbatch put them there, and srun in the script reads them */
-		_set_environment(details, "SLURM_NTASKS", sizing->tasks);
-		_set_environment(details, "SLURM_NPROCS", sizing->tasks);
-	}
+	if (rc == SLURM_SUCCESS)
+		_set_variables(job_ptr, sizing->tasks);
 	return rc;
+}
+
+static int _try(void *arg)
+{
+	const mlq_sizing_t *sizing = arg;
+	job_record_t *job_ptr = _same_job(sizing);
+
+	return job_ptr ? _set_size(job_ptr, sizing) : MLQ_NOT_TRIED;
 }
 
 static void _apply_one(mlq_engine_t *engine, const mlq_sizing_t *sizing,
 		       mlq_cycle_stats_t *stats)
 {
-	job_record_t *job_ptr;
-	uint64_t began, held;
-	bool tried = false;
-	int rc = SLURM_SUCCESS;
+	int rc = mlq_attempt(_try, (void *)sizing, stats);
 
-	mlq_pause();
-	lock_slurmctld(update_locks);
-	began = mlq_clock_us();
-	if (!mlq_stopping() && (job_ptr = _same_job(sizing))) {
-		rc = _set_size(job_ptr, sizing);
-		tried = true;
-	}
-	held = mlq_clock_us() - began;
-	unlock_slurmctld(update_locks);
-
-	mlq_count_write_hold(stats, held);
-	if (!tried || (rc == ESLURM_JOB_SETTING_DB_INX)) /* later */
-		return;
+	if ((rc == MLQ_NOT_TRIED) || (rc == ESLURM_JOB_SETTING_DB_INX))
+		return; /* later */
 	if (rc == SLURM_SUCCESS) {
-		schedule_job_save();
-		stats->applied++;
+		mlq_attempt_done(stats);
 		info("%s: JobId=%u asks for %u tasks on %u CPUs now, before "
 		     "%u on %u: %s",
 		     plugin_type, sizing->job_id, sizing->tasks, sizing->cpus,
 		     sizing->before.tasks, sizing->before.cpus, sizing->reason);
 	}
 	mlq_engine_size_done(engine, time(NULL), sizing->job_id,
-			     sizing->submit_time,
-			     rc == SLURM_SUCCESS ? NULL : slurm_strerror(rc));
+			     sizing->submit_time, mlq_attempt_error(rc));
 }
 
 extern void mlq_apply_sizes(mlq_engine_t *engine, mlq_cycle_stats_t *stats)

@@ -3,9 +3,16 @@
 
 #include "slurm-plugin/sched/size_request.h"
 
-static bool _is_array(job_record_t *job_ptr)
+/*
+ * An array's record of tasks that have not run yet stands for all of them. A
+ * task that has run has a record of its own, and keeps it over a requeue.
+ */
+static bool _stands_for_tasks(job_record_t *job_ptr)
 {
-	return job_ptr->array_recs || (job_ptr->array_task_id != NO_VAL);
+	if (job_ptr->array_recs && job_ptr->array_recs->task_id_bitmap)
+		return true;
+	return (job_ptr->array_task_id != NO_VAL) && IS_JOB_PENDING(job_ptr) &&
+	       !job_ptr->restart_cnt;
 }
 
 /* Features joined by & alone do not say how many nodes have which. */
@@ -26,10 +33,8 @@ static const char *_refusal(job_record_t *job_ptr)
 
 	if (!job_ptr->batch_flag)
 		return "it is no batch job";
-	if (job_ptr->het_job_id)
-		return "it is part of a heterogeneous job";
-	if (_is_array(job_ptr))
-		return "it is a job array or a task of one";
+	if (_stands_for_tasks(job_ptr))
+		return "it is a job array, or a task of one that has not run";
 	if (job_ptr->resv_name)
 		return "it is in a reservation";
 	if (job_ptr->fed_details)

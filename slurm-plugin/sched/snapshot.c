@@ -4,6 +4,7 @@
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/layout.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
@@ -146,7 +147,7 @@ static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 	_fill_size(job_ptr, job);
 	job->not_ranked = _why_not_ranked(job_ptr);
 	job->rankable = !job->not_ranked;
-	job->requeue = job_ptr->batch_flag && job_ptr->details->requeue;
+	mlq_het_fill(job_ptr, job);
 	if (job_ptr->site_factor > NICE_OFFSET)
 		job->site_factor = job_ptr->site_factor - NICE_OFFSET;
 	job->user = _copy(block, job_ptr->user_name, NAME_MAX_COPY);

@@ -40,12 +40,17 @@ class RequeueTest(ClusterTest):
             self.c.wait_state(job, "RUNNING")
         command = f"/usr/bin/python3 {self.c.work}/saving_trainer.py {self.folder} " + " ".join(trainer)
         run = f"{STAGE}/bin/mlq run --restart -- " if agent else "exec "
-        job = self.c.submit("-n2", "-N1", *sbatch, f"--ml-quality={quality}", script=run + command)
-        self.c.wait_state(job, "RUNNING")
+        self.array = self.c.submit("-n2", "-N1", *sbatch, f"--ml-quality={quality}", script=run + command)
+        job = wait_until("it runs", lambda: self.running(self.array), 60)
         for other in filler:
             self.c.run("scancel", other)
         self.c.wait_state(filler[0], "CANCELLED")
         return job
+
+    def running(self, job):
+        """Its id, of an array that of the task that runs."""
+        rows = [r.split() for r in self.c.run("squeue", "-h", "-t", "R", "-o", "%F %A").splitlines()]
+        return next((int(r[1]) for r in rows if r[0] == str(job)), None)
 
     def runs(self):
         """What each run began with: [iteration, cores, tasks, ranks]."""
@@ -177,6 +182,18 @@ class Requeue(RequeueTest):
         self.c.kill("slurmctld")
         self.c.restart("slurmctld")
         self.second_run(job)
+
+    def test_a_task_of_an_array(self):
+        """Only the task that ran: not those that wait, which one record stands for."""
+        task = self.train("--array=0-3%1")
+        self.c.run("scontrol", "hold", f"{self.array}_[1-3]")  # else the next one would start in its place
+        self.assertEqual(self.c.run("squeue", "-h", "-t", "PD", "-o", "%C %r").splitlines(), ["2 JobHeldAdmin"])
+        wait_until("it is announced", lambda: "8 units, before 2" in self.reason(task), 90)
+        self.goes_on(task)
+        self.assertEqual(self.c.run("squeue", "-h", "-t", "PD", "-o", "%C %r").splitlines(), ["2 JobHeldAdmin"])
+        log = self.c.log()
+        self.assertIn(f"JobId={task} asks for 8 tasks on 8 CPUs now, before 2 on 2", log)
+        self.assertEqual(log.count(" tasks on "), log.count(f"JobId={task} asks for "))
 
     def test_report_sums_all_runs(self):
         job = self.train(agent=True)

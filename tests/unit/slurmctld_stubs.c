@@ -42,6 +42,7 @@ static slurmctld_lock_t held;
 static bool locked;
 
 static step_record_t step;
+static job_record_t *components[2];
 
 /* slurmctld's own */
 void *acct_db_conn = &jobs;
@@ -193,6 +194,16 @@ extern void schedule_node_save(void)
 	ck_assert(!locked);
 }
 
+extern void stub_het(job_record_t *leader, job_record_t *second)
+{
+	components[0] = leader;
+	components[1] = second;
+	leader->het_job_list = (List) components;
+	leader->het_job_id = second->het_job_id = leader->job_id;
+	leader->het_job_offset = 0;
+	second->het_job_offset = 1;
+}
+
 extern List stub_step(uint32_t step_id)
 {
 	step.step_id.step_id = step_id;
@@ -298,6 +309,9 @@ extern int list_for_each_ro(List l, ListForF f, void *arg)
 	}
 	if (l == (List) &step)
 		return (f(&step, arg) < 0) ? -1 : 1;
+	if (l == (List) components)
+		return ((f(components[0], arg) < 0) ||
+			(f(components[1], arg) < 0)) ? -1 : 2;
 	ck_assert(l == job_list);
 	for (int i = 0; i < job_count; i++) {
 		if (f(&jobs[i], arg) < 0)

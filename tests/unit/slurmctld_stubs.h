@@ -53,6 +53,10 @@ extern uint32_t stub_requeued;	/* the last one's job */
 extern uid_t stub_requeue_uid;
 extern int stub_warnings;	/* calls of send_job_warn_signal() */
 
+/* Makes the job the leader, and the other one the second component of the one
+ * heterogeneous job that there is. */
+extern void stub_het(job_record_t *leader, job_record_t *second);
+
 /* A list of steps: one of that number. */
 extern List stub_step(uint32_t step_id);
 

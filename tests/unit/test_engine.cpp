@@ -15,6 +15,7 @@ int main() {
   suite_add_tcase(suite, companion_cases());
   suite_add_tcase(suite, sizing_cases());
   suite_add_tcase(suite, requeue_cases());
+  suite_add_tcase(suite, het_cases());
   suite_add_tcase(suite, node_cases());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -12,4 +12,5 @@ TCase* target_cases();
 TCase* companion_cases();
 TCase* sizing_cases();
 TCase* requeue_cases();
+TCase* het_cases();
 TCase* node_cases();

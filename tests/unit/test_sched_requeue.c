@@ -119,8 +119,118 @@ START_TEST(one_that_ended_by_itself_is_requeued_and_no_other)
 }
 END_TEST
 
+/* Followed by its second component; Slurm requeues it by its leader. */
+START_TEST(a_heterogeneous_job_goes_as_a_whole)
+{
+	job_record_t *leader = stub_add(9, "");
+
+	leader->batch_flag = 1;
+	leader->details->requeue = 1;
+	leader->array_task_id = NO_VAL;
+	leader->user_id = 1000;
+	leader->job_state = JOB_RUNNING;
+	stub_het(leader, job_ptr);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	ck_assert_uint_eq(stub_requeued, 9);
+	ck_assert_int_eq(told, 1);
+	/* the batch script is the leader's; with srun all steps are told */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 1);
+	ck_assert_uint_eq(stub_signalled, 9);
+	ck_assert_uint_eq(stub_signal_flags, KILL_FULL_JOB);
+	job_ptr->step_list = stub_step(0);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 1);
+	ck_assert_uint_eq(stub_signalled, 1);
+	ck_assert_uint_eq(stub_signal_flags, KILL_STEPS_ONLY);
+	leader->step_list = stub_step(0);
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 2);
+	leader->warn_signal = SIGUSR1;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 10);
+	ck_assert_uint_eq(stub_signalled, 9);
+	/* both have saved and ended */
+	leader->job_state = job_ptr->job_state = JOB_COMPLETE;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+	/* or are still busy with it */
+	leader->job_state = JOB_COMPLETE | JOB_COMPLETING;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	ck_assert_int_eq(told, 0);
+}
+END_TEST
+
+/* Slurm would requeue those that it can, and leave the others as they are. */
+START_TEST(no_part_of_a_heterogeneous_job_is_requeued)
+{
+	job_record_t *leader = stub_add(9, "");
+
+	leader->batch_flag = 1;
+	leader->details->requeue = 1;
+	leader->job_state = JOB_RUNNING;
+	stub_het(leader, job_ptr);
+	leader->job_state = JOB_CANCELLED;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	ck_assert_str_eq(told_error, "refused"); /* not asked for ever */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 0);
+	ck_assert_str_eq(told_error, "refused");
+	leader->job_state = JOB_COMPLETE; /* the other one still runs */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	leader->job_state = JOB_RUNNING;
+	leader->details->requeue = 0; /* --no-requeue */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	leader->details->requeue = 1;
+	leader->het_job_id = 8;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	leader->het_job_id = 9;
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
+}
+END_TEST
+
+/* Whether backfill would look at it for our sake. */
+static bool _woken(void)
+{
+	last_job_update = 0;
+	mlq_wake_backfill(&snapshot, &stats);
+	return last_job_update != 0;
+}
+
+START_TEST(backfill_is_woken_for_what_it_has_not_looked_at)
+{
+	job_record_t *second = stub_add(2, NULL);
+
+	second->details->requeue = second->batch_flag = 1;
+	stub_het(job_ptr, second);
+	job_ptr->job_state = second->job_state = JOB_PENDING;
+	job_ptr->restart_cnt = 1;
+	job_ptr->details->begin_time = time(NULL) - 1;
+	sched_take(1);
+	ck_assert(_woken());
+	job_ptr->state_reason = WAIT_RESOURCES; /* it has looked */
+	ck_assert(!_woken());
+	job_ptr->state_reason = WAIT_NO_REASON;
+	job_ptr->details->begin_time = time(NULL) + 1000;
+	ck_assert(!_woken());
+	job_ptr->details->begin_time = 0;
+	ck_assert(_woken());
+	job_ptr->priority = 0;
+	ck_assert(!_woken());
+	job_ptr->priority = 1;
+	job_ptr->job_state = JOB_PENDING | JOB_COMPLETING;
+	ck_assert(!_woken());
+	job_ptr->job_state = JOB_PENDING;
+	job_ptr->restart_cnt = 0; /* its submission was a change */
+	sched_take(1);
+	ck_assert(!_woken());
+	job_ptr->restart_cnt = 1;
+	job_ptr->het_job_id = 0; /* Slurm's main scheduler starts it */
+	job_ptr->het_job_list = NULL;
+	sched_take(1);
+	ck_assert(!_woken());
+}
+END_TEST
+
 START_TEST(no_other_job_is_touched)
 {
+	job_array_struct_t tasks = {.task_id_bitmap = stub_bits(
+					    (const int[]){3, -1})};
+
 	job_ptr->details->requeue = 0;
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
 	ck_assert_int_eq(_done(MLQ_REQUEUE_WARN), 0);
@@ -128,11 +238,14 @@ START_TEST(no_other_job_is_touched)
 	job_ptr->batch_flag = 0;
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
 	job_ptr->batch_flag = 1;
-	job_ptr->het_job_id = 1;
+	job_ptr->het_job_id = 1; /* without a list of its components */
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
 	job_ptr->het_job_id = 0;
-	job_ptr->array_task_id = 3;
+	job_ptr->array_recs = &tasks; /* all that have not run yet */
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
+	job_ptr->array_recs = NULL;
+	job_ptr->array_task_id = 3; /* a task that runs has its own record */
+	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
 	job_ptr->array_task_id = NO_VAL;
 	job_ptr->restart_cnt = 1; /* another run */
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
@@ -156,5 +269,8 @@ extern TCase *requeue_cases(void)
 	tcase_add_test(tests, told_by_its_own_signal_else_by_sigterm);
 	tcase_add_test(tests, one_that_ended_by_itself_is_requeued_and_no_other);
 	tcase_add_test(tests, no_other_job_is_touched);
+	tcase_add_test(tests, backfill_is_woken_for_what_it_has_not_looked_at);
+	tcase_add_test(tests, a_heterogeneous_job_goes_as_a_whole);
+	tcase_add_test(tests, no_part_of_a_heterogeneous_job_is_requeued);
 	return tests;
 }

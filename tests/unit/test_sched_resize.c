@@ -163,6 +163,8 @@ static const char *_refusal(void)
 START_TEST(requests_that_are_left_as_they_are)
 {
 	struct job_details *details = job_ptr->details;
+	job_array_struct_t tasks = {.task_id_bitmap = stub_bits(
+					    (const int[]){3, -1})};
 
 #define REFUSED(set, unset, text)                          \
 	do {                                               \
@@ -172,8 +174,9 @@ START_TEST(requests_that_are_left_as_they_are)
 		ck_assert_str_eq(_refusal(), "none");      \
 	} while (0)
 	REFUSED(job_ptr->batch_flag = 0, job_ptr->batch_flag = 1, "batch");
-	REFUSED(job_ptr->het_job_id = 5, job_ptr->het_job_id = 0, "heterog");
 	REFUSED(job_ptr->array_task_id = 0, job_ptr->array_task_id = NO_VAL,
+		"array");
+	REFUSED(job_ptr->array_recs = &tasks, job_ptr->array_recs = NULL,
 		"array");
 	REFUSED(job_ptr->resv_name = "r", job_ptr->resv_name = NULL,
 		"reservation");
@@ -190,6 +193,56 @@ START_TEST(requests_that_are_left_as_they_are)
 	REFUSED(details->expanding_jobid = 9, details->expanding_jobid = 0,
 		"expands");
 	REFUSED(details->max_cpus = 9, details->max_cpus = NO_VAL, "largest");
+}
+END_TEST
+
+/* A task that has run has a record of its own, and only that one is sized; the
+ * record of the tasks that wait stands for all of them, whatever it is. */
+START_TEST(a_task_of_an_array_that_has_run)
+{
+	job_array_struct_t tasks = {.task_id_bitmap = NULL};
+
+	job_ptr->array_job_id = 1;
+	job_ptr->array_task_id = 2;
+	ck_assert_str_ne(_refusal(), "none");
+	job_ptr->job_state = JOB_RUNNING;
+	ck_assert_str_eq(_refusal(), "none");
+	job_ptr->job_state = JOB_PENDING;
+	job_ptr->restart_cnt = sizing.restarts = 1;
+	ck_assert_str_eq(_refusal(), "none");
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_uint_eq(stub_update.job_id, 1);
+	job_ptr->array_recs = &tasks; /* it was the last one that waited */
+	ck_assert_str_eq(_refusal(), "none");
+	tasks.task_id_bitmap = stub_bits((const int[]){3, -1});
+	ck_assert_int_eq(_updates(), 0);
+	job_ptr->array_task_id = NO_VAL;
+	ck_assert_int_eq(_updates(), 0);
+	ck_assert_str_ne(_refusal(), "none");
+}
+END_TEST
+
+START_TEST(a_component_alone_is_sized_and_the_leader_has_the_variables)
+{
+	job_record_t *leader = stub_add(7, "");
+
+	ck_assert_ptr_eq(job_ptr->details + 1, leader->details);
+	leader->batch_flag = 1;
+	stub_het(leader, job_ptr);
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_uint_eq(stub_update.job_id, 1); /* not the leader's */
+	ck_assert_uint_eq(job_ptr->details->env_cnt, 0);
+	ck_assert_uint_eq(leader->details->env_cnt, 2);
+	ck_assert_str_eq(leader->details->env_sup[0],
+			 "SLURM_NTASKS_HET_GROUP_1=6");
+	ck_assert_str_eq(leader->details->env_sup[1],
+			 "SLURM_NPROCS_HET_GROUP_1=6");
+	stub_het(job_ptr, leader); /* and where it is the leader itself */
+	leader->het_job_list = NULL;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_uint_eq(job_ptr->details->env_cnt, 2);
+	ck_assert_str_eq(job_ptr->details->env_sup[0],
+			 "SLURM_NTASKS_HET_GROUP_0=6");
 }
 END_TEST
 
@@ -236,6 +289,8 @@ extern TCase *resize_cases(void)
 		       another_job_than_the_one_decided_about_is_left_alone);
 	tcase_add_test(tcase, what_slurm_refuses_is_told);
 	tcase_add_test(tcase, requests_that_are_left_as_they_are);
+	tcase_add_test(tcase, a_task_of_an_array_that_has_run);
+	tcase_add_test(tcase, a_component_alone_is_sized_and_the_leader_has_the_variables);
 	tcase_add_test(tcase, the_request_is_read);
 	return tcase;
 }

@@ -104,6 +104,41 @@ START_TEST(left_to_slurm)
 }
 END_TEST
 
+START_TEST(components_of_a_heterogeneous_job)
+{
+	job_record_t *leader = stub_add(5, "resize=requeue");
+	job_record_t *second = stub_add(6, NULL);
+
+	stub_add(4, "");
+	stub_het(leader, second);
+	leader->batch_flag = second->batch_flag = 1;
+	leader->details->requeue = second->details->requeue = 1;
+	leader->details->min_cpus = 3;
+	second->details->min_cpus = 8;
+	sched_take(2);
+	ck_assert_uint_eq(snapshot.jobs[0].het_job_id, 5);
+	ck_assert_uint_eq(snapshot.jobs[0].het_offset, 0);
+	ck_assert_uint_eq(snapshot.jobs[0].cores, 3);
+	ck_assert_uint_eq(snapshot.jobs[0].het_cores, 11);
+	ck_assert(snapshot.jobs[0].requeue);
+	ck_assert_uint_eq(snapshot.jobs[1].het_job_id, 0);
+	ck_assert_uint_eq(snapshot.jobs[1].het_cores, 0);
+	leader->job_state = second->job_state = JOB_RUNNING;
+	leader->total_cpus = 4;
+	second->total_cpus = 10;
+	sched_take(2);
+	ck_assert_uint_eq(snapshot.jobs[0].het_cores, 14);
+	second->details->requeue = 0; /* they are requeued together */
+	sched_take(2);
+	ck_assert(!snapshot.jobs[0].requeue);
+	second->details->requeue = 1;
+	leader->het_job_list = NULL; /* nothing is known of the others */
+	sched_take(2);
+	ck_assert(!snapshot.jobs[0].requeue);
+	ck_assert_uint_eq(snapshot.jobs[0].het_cores, 0);
+}
+END_TEST
+
 START_TEST(many_jobs_in_small_pieces)
 {
 	char name[1500];
@@ -192,6 +227,7 @@ extern TCase *snapshot_cases(void)
 	tcase_add_test(tests, fields_of_a_pending_job);
 	tcase_add_test(tests, fields_of_running_and_ended_jobs);
 	tcase_add_test(tests, left_to_slurm);
+	tcase_add_test(tests, components_of_a_heterogeneous_job);
 	tcase_add_test(tests, many_jobs_in_small_pieces);
 	tcase_add_test(tests, purge_during_the_walk);
 	tcase_add_test(tests, bad_layouts);
