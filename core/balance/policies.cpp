@@ -49,7 +49,14 @@ class Base : public SizingPolicy {
       fits = fits && equal[i] <= cap(e, i);
     }
     if (fits) return equal;
-    return solve_equal_finish(options_.global_batch, same, options_.grain).value_or(equal);
+    return solve(same).value_or(equal);
+  }
+  /// On a finer grain where memory leaves too few whole ones.
+  std::optional<Sizes> solve(std::span<const RankTime> ranks) const {
+    std::uint64_t grain = options_.grain;
+    auto solved = solve_equal_finish(options_.global_batch, ranks, grain);
+    for (; !solved && grain > 1; solved = solve_equal_finish(options_.global_batch, ranks, grain)) grain /= 2;
+    return solved;
   }
   void set_proportional(std::span<const double> weights) {
     if (auto solved = proportional_split(options_.global_batch, weights, options_.grain))
@@ -159,7 +166,7 @@ class CpuBalance final : public Base {
   std::string_view name() const override { return "lb"; }
 
  private:
-  // A change of size is free on CPUs: the band only keeps ranks from trading single samples.
+  // The band only keeps ranks from trading single samples: a change of size costs CPUs next to nothing.
   static constexpr double kDeadBand = 0.002;
 
   void judge() {
@@ -177,7 +184,7 @@ class CpuBalance final : public Base {
             .per_sample = 1 / expected(rival, i), .min_size = options_.grain, .max_size = cap(e, i)};
       if (rival == kEqual) {
         rivals_[kEqual] = equal_within(e);
-      } else if (auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain)) {
+      } else if (auto solved = solve(models_)) {
         rivals_[rival] = *std::move(solved);
       }
       if (rival != evidence_.trusted()) continue;
@@ -243,7 +250,7 @@ class GpuBalance final : public Base {
       sizes_ = equal_within(e);
       return;
     }
-    auto solved = solve_equal_finish(options_.global_batch, models_, options_.grain);
+    auto solved = solve(models_);
     if (!solved) return;
     bool forced = false;  // memory leaves no choice
     for (std::size_t i = 0; i < sizes_.size(); ++i) forced = forced || sizes_[i] > models_[i].max_size;

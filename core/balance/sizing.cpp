@@ -156,6 +156,12 @@ Sizes equal_split(std::uint64_t global_batch, std::size_t ranks) {
   return sizes;
 }
 
+std::uint64_t usual_grain(std::uint64_t global_batch, std::size_t ranks) {
+  std::uint64_t grain = 8;
+  while (grain > 1 && global_batch / 32 / grain < ranks) grain /= 2;
+  return grain;
+}
+
 std::optional<Sizes> proportional_split(std::uint64_t global_batch, std::span<const double> weights,
                                         std::uint64_t grain) {
   std::vector<RankTime> ranks(weights.size());

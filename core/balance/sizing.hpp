@@ -34,6 +34,10 @@ std::optional<Sizes> solve_equal_finish(std::uint64_t global_batch, std::span<co
 /// Sizes that differ by at most one, larger ones first: what plain data parallelism does.
 Sizes equal_split(std::uint64_t global_batch, std::size_t ranks);
 
+/// 8, 4, 2 or 1: the largest that leaves a rank 32 grains in the mean. Matrix products lose up to a third of
+/// their speed at sizes that leave their kernels a rest, and rounding to a 32nd costs half of one at most.
+std::uint64_t usual_grain(std::uint64_t global_batch, std::size_t ranks);
+
 /// Sizes in proportion to weights (>= 0, not all 0), largest makespan minimised: x_i = X w_i / sum w.
 std::optional<Sizes> proportional_split(std::uint64_t global_batch, std::span<const double> weights,
                                         std::uint64_t grain = 1);

@@ -200,6 +200,32 @@ START_TEST(memory_caps_are_never_exceeded) {
 }
 END_TEST
 
+START_TEST(memory_may_leave_too_few_whole_grains) {
+  const std::vector<std::uint64_t> caps{197, 190};  // 24 and 23 grains of 8, 48 are needed
+  for (const auto name : {"lb", "gpu"}) {
+    const auto policy = make_sizing_policy(name, {.global_batch = 384, .ranks = 2, .grain = 8});
+    const std::vector<double> seconds{1, 1};
+    for (int k = 0; k < 40; ++k) {
+      policy->next({.seconds = seconds, .sizes = {}, .states = std::vector<NodeState>(2), .max_sizes = caps});
+    }
+    ck_assert_uint_eq(policy->sizes()[0], 196);
+    ck_assert_uint_eq(policy->sizes()[1], 188);
+  }
+}
+END_TEST
+
+START_TEST(usual_grain_leaves_ranks_enough_of_them) {
+  ck_assert_uint_eq(usual_grain(512, 2), 8);
+  ck_assert_uint_eq(usual_grain(511, 2), 4);
+  ck_assert_uint_eq(usual_grain(384, 2), 4);
+  ck_assert_uint_eq(usual_grain(128, 2), 2);
+  ck_assert_uint_eq(usual_grain(127, 2), 1);
+  ck_assert_uint_eq(usual_grain(1, 4096), 1);
+  ck_assert_uint_eq(usual_grain(std::uint64_t{1} << 20, 4096), 8);
+  ck_assert_uint_eq(usual_grain((std::uint64_t{1} << 20) - 1, 4096), 4);
+}
+END_TEST
+
 START_TEST(every_policy_keeps_the_global_batch) {
   std::mt19937 random(5);
   for (const auto name : sizing_policy_names()) {
@@ -306,6 +332,8 @@ int main() {
   TCase* policies = tcase_create("policies");
   tcase_add_test(policies, gpus_finish_together_within_12_iterations);
   tcase_add_test(policies, memory_caps_are_never_exceeded);
+  tcase_add_test(policies, memory_may_leave_too_few_whole_grains);
+  tcase_add_test(policies, usual_grain_leaves_ranks_enough_of_them);
   tcase_add_test(policies, every_policy_keeps_the_global_batch);
   tcase_add_test(policies, shadow_reverts_only_when_balancing_loses);
   suite_add_tcase(suite, policies);

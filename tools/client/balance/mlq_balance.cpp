@@ -40,7 +40,7 @@ struct mlq_balancer {
         rank(given.rank) {
     options = {.global_batch = given.global_batch,
                .ranks = given.ranks,
-               .grain = given.grain ? given.grain : 1,
+               .grain = given.grain ? given.grain : usual_grain(given.global_batch, given.ranks),
                .predictor = predictor};
     sizes.resize(options.ranks);
     seconds.resize(options.ranks);

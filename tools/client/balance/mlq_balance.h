@@ -42,7 +42,8 @@ typedef struct {
   uint64_t global_batch; /* samples of one iteration over all ranks, > 0 */
   uint32_t ranks;        /* 1..65536 */
   uint32_t rank;         /* < ranks */
-  uint64_t grain;        /* sizes are multiples of this but for one rank; 0 = 1 */
+  uint64_t grain;        /* sizes are multiples of this but for one rank; 0 = 1 to 8, at least 32 of
+                          * them a rank */
   const char* policy;    /* lb, gpu, pair, dbs, static or equal; NULL = lb */
   const char* predictor; /* for lb: best, narx, arx, arima, level, ema or last; NULL = best */
 } mlq_balance_options;

@@ -91,17 +91,19 @@ def equal_split(samples: int, ranks: int) -> List[int]:
 class Balancer:
     """One rank's copy of the common decision. Not thread-safe.
 
-    global_batch: samples of one iteration over all ranks. grain: sizes are multiples of it, but for one rank.
+    global_batch: samples of one iteration over all ranks. grain: sizes are multiples of it, but for one rank;
+    0 takes 8, or 4, 2, 1 where a rank would have less than 32 of them.
     policy: "lb" (CPU ranks), "gpu", "pair", "dbs", "static" or "equal"; predictor, for "lb": "best", "narx", "arx",
     "arima", "level", "ema" or "last". ValueError names what was wrong.
     """
 
-    def __init__(self, global_batch: int, ranks: int, rank: int, *, grain: int = 1, policy: str = "lb",
+    def __init__(self, global_batch: int, ranks: int, rank: int, *, grain: int = 0, policy: str = "lb",
                  predictor: str = "best") -> None:
         if not 0 <= rank < ranks:
             raise ValueError(f"rank is {rank}, it must be from 0 to ranks - 1 = {ranks - 1}")
-        if global_batch < ranks * grain:
-            raise ValueError(f"global_batch is {global_batch}, at least ranks * grain = {ranks * grain} is needed")
+        if grain < 0 or global_batch < ranks * max(grain, 1):
+            raise ValueError(f"global_batch is {global_batch} and grain {grain}: grain must be 0 or more, and global_batch at least "
+                             f"ranks * grain = {ranks * max(grain, 1)}")
         self._lib = _load()
         options = _Options(global_batch, ranks, rank, grain, policy.encode(), predictor.encode())
         self._handle = self._lib.mlq_balance_create(ctypes.byref(options))

@@ -49,12 +49,12 @@ class BalancedBatches:
     """Batch sampler of this rank's share of each global batch, and the hook that keeps the gradients right.
 
     dataset: anything with a length, or the length. num_workers, prefetch_factor: as given to the DataLoader, the same on
-    every rank. grain: sizes are multiples of it. micro_batch: most samples one forward may take, see micro_batches().
+    every rank. grain: sizes are multiples of it, 0 chooses. micro_batch: most samples one forward may take, see micro_batches().
     policy: "lb" for CPU ranks, "gpu", or a baseline; see mlq.balance.Balancer.
     """
 
     def __init__(self, dataset: "Sized | int", global_batch: int, *, seed: int = 0, shuffle: bool = True,
-                 drop_last: bool = False, num_workers: int = 0, prefetch_factor: int = 2, grain: int = 1,
+                 drop_last: bool = False, num_workers: int = 0, prefetch_factor: int = 2, grain: int = 0,
                  policy: Optional[str] = None, predictor: str = "best", micro_batch: Optional[int] = None,
                  group: Any = None) -> None:
         started = dist.is_available() and dist.is_initialized()
