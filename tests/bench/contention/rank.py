@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One rank of run: trains a small convolutional net twice side by side, plainly and balanced, in blocks that alternate.
+"""One rank of run: trains a small convolutional net twice side by side, plainly and balanced, in blocks that take turns.
 
 Both trainings start from the same weights and see the same global batches, so their losses can be compared iteration by
 iteration. Writes one JSON line per iteration: arm, block, place in the block, seconds, this rank's speed, loss, node state.
@@ -8,6 +8,7 @@ iteration. Writes one JSON line per iteration: arm, block, place in the block, s
 import ctypes
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -100,7 +101,7 @@ def main():
     arms = [Arm(name, x, y, options) for name in options["arms"]]
     with open(options["out"] + f".{rank}", "w", encoding="utf-8") as out:
         for block in range(options["blocks"]):
-            for arm in arms:
+            for arm in random.Random(block).sample(arms, len(arms)):
                 for k in range(options["block"]):
                     row = arm.iterate()
                     print(json.dumps({**row, "block": block, "k": k}), file=out, flush=True)
