@@ -7,7 +7,7 @@ namespace mlq::run {
 namespace {
 
 constexpr std::size_t kLeftMax = 1000;
-constexpr std::size_t kRefusedMax = 500;  ///< bytes
+constexpr std::size_t kRefusedMax = 500;  ///< bytes, at most two each in UTF-8
 
 json_t* companion_list(const Companions& companions) {
   json_t* list = json_array();
@@ -44,7 +44,8 @@ std::string agent_report(const Group& group, const Companions* companions, bool 
   if (saves) json_object_set_new(report.get(), "saves", json_true());
   const Refusal& refusal = why_not.why.empty() && companions ? companions->refusal() : why_not;
   if (!refusal.why.empty()) {
-    const std::string text = text_of_bytes(refusal.why).substr(0, kRefusedMax);
+    // cut first: half a character would be no text
+    const std::string text = text_of_bytes(std::string_view(refusal.why).substr(0, kRefusedMax));
     json_object_set_new(report.get(), "refused", json_string(text.c_str()));
     json_object_set_new(report.get(), "refused_at", json_real(refusal.at));
   }
