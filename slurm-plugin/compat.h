@@ -27,7 +27,9 @@
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 #include "src/interfaces/accounting_storage.h"
+#include "src/interfaces/gres.h"
 #else
+#include "src/common/gres.h"
 #include "src/common/slurm_accounting_storage.h"
 #endif
 

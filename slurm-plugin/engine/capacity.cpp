@@ -104,7 +104,51 @@ WaitingShape waiting_shape(const mlq_waiting_snapshot_t& job, std::uint32_t requ
   shape.cpus_per_task = std::max(job.cpus_per_task, 1U);
   shape.cpus_per_node = job.cpus_per_node;
   shape.whole_nodes = job.whole_nodes;
+  shape.gpus = job.gpus;
+  shape.gpus_per_node = job.gpus_per_node;
+  shape.cpus_per_gpu = job.cpus_per_gpu;
+  shape.gpu_types = job.gpu_types;
   return shape;
+}
+
+std::vector<NodeRoom> idle_room(const mlq_cluster_snapshot_t& cluster) {
+  std::vector<NodeRoom> room;
+  room.reserve(cluster.node_count);
+  for (std::size_t n = 0; n < cluster.node_count; n++) {
+    const mlq_node_snapshot_t& node = cluster.nodes[n];
+    NodeRoom& one = room.emplace_back();
+    one.cpus = node.cpus;
+    one.idle = std::min(node.idle, node.cpus);
+    for (std::size_t t = 0; t < cluster.gpu_type_count; t++) one.gpus.add(t, node.gpus[t]);
+  }
+  return room;
+}
+
+std::uint32_t gpu_types_of(const mlq_cluster_snapshot_t& cluster, const std::string& name) {
+  if (name.empty()) return any_gpu_type;
+  for (std::size_t t = 0; t < cluster.gpu_type_count; t++) {
+    if (name == cluster.gpu_types[t]) return 1U << t;
+  }
+  return 0;
+}
+
+Gpus Capacity::gpus_of(const LentCompanion& lent) const {
+  const std::uint32_t node = lent.companion->node;
+  if (lent.companion->gpus == 0 || node >= cluster_->node_count) return {};
+  const std::uint32_t kind = cluster_->nodes[node].node_class;
+  const std::uint32_t there = kind < cluster_->class_count ? cluster_->classes[kind].gpu_types : 0;
+  std::size_t type = 0;
+  while (type < max_gpu_types && (there & lent.gpu_types & 1U << type) == 0) type++;
+  return {type, lent.companion->gpus};
+}
+
+void Capacity::keep_beside_gpus(std::uint32_t units, const PieceSize& size, std::span<const char> nodes) {
+  for (const UnitPiece& piece : pack(units, size, unkept_, nodes)) {
+    const std::uint32_t cpus = piece.units * size.unit;
+    later_[piece.node].kept += cpus;
+    now_[piece.node].kept += cpus;
+    useful_[piece.node] += piece.units;
+  }
 }
 
 void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompanion> lent, Patience& patience,
@@ -118,54 +162,65 @@ void Capacity::keep_for(const mlq_waiting_snapshot_t& job, std::span<LentCompani
   settle_placement(*place, pieces_, later_);
   for (const std::size_t piece : place->recalled) {
     lent[piece_index_[piece]].wanted_by = job.job_id;
-    pieces_[piece].cpus = 0;
+    pieces_[piece] = {pieces_[piece].node};
   }
-  for (const NodeShare& share : place->taken)
+  for (const NodeShare& share : place->taken) {
     now_[share.node].idle -= std::min(now_[share.node].idle, share.cpus);
+    now_[share.node].gpus.take(place->gpu_types, share.gpus);
+  }
 }
 
 void Capacity::read(const mlq_cluster_snapshot_t& cluster, std::span<LentCompanion> lent, Patience& patience,
                     double now) {
   cluster_ = &cluster;
-  now_.clear();
-  now_.reserve(cluster.node_count);
-  for (std::size_t n = 0; n < cluster.node_count; n++)
-    now_.push_back({cluster.nodes[n].cpus, std::min(cluster.nodes[n].idle, cluster.nodes[n].cpus)});
+  now_ = idle_room(cluster);
   later_ = now_;
   pieces_.clear();
   piece_index_.clear();
   for (std::size_t i = 0; i < lent.size(); i++) {
     lent[i].wanted_by = 0;
     if (lent[i].companion->node >= now_.size()) continue;
-    pieces_.push_back({lent[i].companion->node, static_cast<std::uint32_t>(lent[i].companion->cpus)});
+    pieces_.push_back(
+        {lent[i].companion->node, static_cast<std::uint32_t>(lent[i].companion->cpus), gpus_of(lent[i])});
     piece_index_.push_back(i);
   }
   for (std::size_t w = 0; w < cluster.waiting_count; w++) keep_for(cluster.waiting[w], lent, patience, now);
   patience.forget_others();
+  unkept_ = later_;
+  useful_.assign(later_.size(), 0);
 }
 
-void Capacity::make_pools(std::span<const LentCompanion> lent, std::size_t most) {
+void Capacity::make(Pools& pools, std::span<const std::uint32_t> capacity, std::size_t most) const {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> known;
-  std::vector<std::uint32_t> cpus(now_.size());
-  for (std::size_t n = 0; n < cpus.size(); n++) cpus[n] = later_[n].idle;
-  for (const LentCompanion& one : lent) {
-    if (one.companion->node < cpus.size() && one.wanted_by == 0)
-      cpus[one.companion->node] += static_cast<std::uint32_t>(one.companion->cpus);
-  }
-  pools_.clear();
-  pool_of_.assign(now_.size(), SIZE_MAX);
-  for (std::size_t n = 0; n < cpus.size(); n++) {
-    if (cpus[n] == 0 || cluster_->nodes[n].partitions == 0) continue;
+  pools.pools.clear();
+  pools.of_node.assign(capacity.size(), SIZE_MAX);
+  for (std::size_t n = 0; n < capacity.size(); n++) {
+    if (capacity[n] == 0 || cluster_->nodes[n].partitions == 0) continue;
     const auto key = std::make_pair(cluster_->nodes[n].partitions, cluster_->nodes[n].node_class);
-    const auto [at, fresh] = known.try_emplace(key, pools_.size());
-    if (fresh && pools_.size() >= most) {
+    const auto [at, fresh] = known.try_emplace(key, pools.pools.size());
+    if (fresh && pools.pools.size() >= most) {
       known.erase(at);  // more kinds of nodes than can be told apart: these are not lent
       continue;
     }
-    if (fresh) pools_.emplace_back();
-    pools_[at->second].capacity += cpus[n];
-    pool_of_[n] = at->second;
+    if (fresh) pools.pools.emplace_back();
+    pools.pools[at->second].capacity += capacity[n];
+    pools.of_node[n] = at->second;
   }
+}
+
+void Capacity::make_pools(std::span<const LentCompanion> lent, std::size_t most) {
+  std::vector<std::uint32_t> cpus(later_.size()), gpus(useful_);
+  for (std::size_t n = 0; n < cpus.size(); n++)
+    cpus[n] = later_[n].idle - std::min(later_[n].idle, later_[n].kept);
+  for (const LentCompanion& one : lent) {
+    if (one.companion->node >= cpus.size() || one.wanted_by != 0) continue;
+    if (one.counts_gpus)
+      gpus[one.companion->node] += std::max(1U, one.companion->gpus);
+    else
+      cpus[one.companion->node] += static_cast<std::uint32_t>(one.companion->cpus);
+  }
+  make(cpus_, cpus, most);
+  make(gpus_, gpus, most);
 }
 
 }  // namespace mlq::engine

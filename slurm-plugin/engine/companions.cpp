@@ -28,6 +28,7 @@ void Companions::see(const mlq_job_snapshot_t& s, std::uint32_t parent_id, doubl
   companion.parent_id = parent_id;
   companion.state = s.state;
   companion.cpus = std::max<double>(1, s.cores);
+  companion.gpus = s.gpus;
   companion.start = static_cast<double>(s.start_time);
   companion.end = static_cast<double>(s.end_time);
   companion.suspended = static_cast<double>(std::max<std::int64_t>(0, s.suspended_s));

@@ -84,9 +84,13 @@ typedef struct {
 	const char *admin_comment;
 	const char *features;       /* that its nodes must have; NULL or "": none */
 	uint32_t node;              /* index of its first node, MLQ_NO_NODE while it has none */
+	uint32_t gpus;              /* allocated */
+	bool mixed_gpus;            /* it asks for GPUs of more than one type */
+	const char *gpu_type;       /* that it asks for; NULL or "": none in particular */
 } mlq_job_snapshot_t;
 
 #define MLQ_NO_NODE UINT32_MAX
+#define MLQ_GPU_TYPES_MAX 16
 
 /* A node; its index is Slurm's. CPUs are what Slurm allocates. */
 typedef struct {
@@ -94,6 +98,7 @@ typedef struct {
 	uint32_t idle;         /* that no job has; 0 when the node takes no work now */
 	uint32_t node_class;   /* index into classes */
 	uint64_t partitions;   /* bit p: it is in partitions[p] */
+	uint16_t gpus[MLQ_GPU_TYPES_MAX]; /* that no job has, by type; 0 when the node takes no work now */
 } mlq_node_snapshot_t;
 
 /* Nodes of equal CPUs, features and generic resources. */
@@ -101,6 +106,7 @@ typedef struct {
 	uint32_t cpus;
 	bool gres;             /* they have generic resources */
 	const char *features;  /* a,b,c; may be NULL */
+	uint32_t gpu_types;    /* bit t: they have GPUs of gpu_types[t] */
 } mlq_class_snapshot_t;
 
 /* A pending job that waits for nothing but its turn and its resources. No companion is among them. */
@@ -116,6 +122,10 @@ typedef struct {
 	uint32_t cpus_per_node; /* at least; 0 = any number */
 	bool whole_nodes;
 	bool gres;             /* asks for generic resources */
+	uint32_t gpus;         /* at least; 0: none */
+	uint32_t gpus_per_node; /* 0: however they come */
+	uint32_t cpus_per_gpu; /* at least */
+	uint32_t gpu_types;    /* bit t: gpu_types[t] will do */
 	const char *features;
 	const unsigned char *nodes_allowed; /* one byte a node, NULL = all: those that it may run on */
 	const unsigned char *nodes_required; /* one byte a node, NULL = none: those that it must run on */
@@ -133,6 +143,8 @@ typedef struct {
 	size_t partition_count;
 	const mlq_waiting_snapshot_t *waiting; /* by falling priority */
 	size_t waiting_count;
+	const char *const *gpu_types; /* names; "" = GPUs without a type */
+	size_t gpu_type_count;
 } mlq_cluster_snapshot_t;
 
 typedef struct {

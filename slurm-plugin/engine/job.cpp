@@ -119,6 +119,9 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
   assign(seen_.end_state, s.end_state);
   assign(seen_.request, s.request);
   assign(seen_.features, s.features);
+  seen_.gpus = s.gpus;
+  seen_.mixed_gpus = s.mixed_gpus;
+  assign(seen_.gpu_type, s.gpu_type);
   assign(seen_.not_ranked, s.rankable ? "" : s.not_ranked);
 }
 
@@ -196,16 +199,42 @@ OutlookOptions Job::prospect_options() const {
 }
 
 std::uint32_t Job::unit_cores() const {
+  const auto cores = static_cast<std::uint32_t>(seen_.cores);
   switch (request_.unit) {
     case MLQ_UNIT_CORE:
     case MLQ_UNIT_CORES:
       return request_.cores_per_unit;
     case MLQ_UNIT_NODE:
-      return std::max(1U, static_cast<std::uint32_t>(seen_.cores) / seen_.nodes);
+      return std::max(1U, cores / seen_.nodes);
     case MLQ_UNIT_GPU:
+      return seen_.gpus > 0 ? std::max(1U, cores / seen_.gpus) : 0;
+  }
+  return 0;
+}
+
+std::uint32_t Job::unit_gpus() const {
+  switch (request_.unit) {
+    case MLQ_UNIT_GPU:
+      return 1;
+    case MLQ_UNIT_NODE:
+      return seen_.gpus / seen_.nodes;
+    case MLQ_UNIT_CORE:
+    case MLQ_UNIT_CORES:
       break;
   }
   return 0;
+}
+
+std::uint32_t Job::base_units() const {
+  if (counts_gpus()) return seen_.gpus;
+  return static_cast<std::uint32_t>(seen_.cores) / std::max(1U, unit_cores());
+}
+
+std::uint32_t Job::units_of(const Companion& companion) const {
+  if (counts_gpus()) return std::max(1U, companion.gpus);
+  const auto cpus = static_cast<std::uint32_t>(companion.cpus);
+  const std::uint32_t unit = std::max(1U, unit_cores());
+  return std::max(1U, (cpus + unit / 2) / unit);
 }
 
 void Job::hear(const AgentReport& report) {
@@ -213,7 +242,10 @@ void Job::hear(const AgentReport& report) {
   agent_ = report;
   // a clock that runs ahead must not date a size behind the points that were had with it
   const double since = std::min(report.time, report.received);
-  sizes_.note(since, static_cast<double>(report.units) * unit_cores());
+  double cores = static_cast<double>(report.units) * unit_cores();
+  if (counts_gpus() && report.units >= seen_.gpus)  // CPUs of its base are no multiple of its GPUs
+    cores = seen_.cores + static_cast<double>(report.units - seen_.gpus) * unit_cores();
+  sizes_.note(since, cores);
 }
 
 const AgentReport* Job::agent() const {

@@ -34,8 +34,11 @@ struct SlurmView {
   double cores = 1;
   std::uint32_t nodes = 1;
   std::string user, account, partition, name, end_state, request;
-  std::string features;    ///< that its nodes must have
-  std::string not_ranked;  ///< why not, though pending; empty when it is rankable
+  std::uint32_t gpus = 0;   ///< of the base
+  bool mixed_gpus = false;  ///< it asks for several types
+  std::string gpu_type;     ///< that it asks for; "": none in particular
+  std::string features;     ///< that its nodes must have
+  std::string not_ranked;   ///< why not, though pending; empty when it is rankable
 };
 
 /// Expected gain of a job over the horizon on its cores, and where the expectation comes from.
@@ -90,8 +93,15 @@ class Job {
   /// Its run is over, for it was requeued just now.
   void ends_now(double now);
 
-  /// CPUs of a unit of its request; 0 when its units are not made of CPUs.
+  /// CPUs of a unit of its request, of a GPU those beside it in its base; 0: its base has no GPU.
   std::uint32_t unit_cores() const;
+  /// GPUs of a unit; of a node as many as its base has on each.
+  std::uint32_t unit_gpus() const;
+  bool counts_gpus() const { return request_.unit == MLQ_UNIT_GPU; }
+  /// Units of its base; 0: less than one.
+  std::uint32_t base_units() const;
+  /// Units of a companion, >= 1.
+  std::uint32_t units_of(const Companion& companion) const;
   /// What is expected of it by who deals out cores; made when it was fitted last.
   const mlq::Outlook& prospect() const { return prospect_; }
 

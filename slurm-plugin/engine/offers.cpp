@@ -30,12 +30,7 @@ void Targets::offer(double now, Companions& companions) {
     const auto fresh = [](const Member& m) { return m.base + m.kept + m.claim > m.job->plan.units; };
     return fresh(*a) < fresh(*b);
   });
-  room_.assign(capacity_.later().begin(), capacity_.later().end());
-  for (std::size_t i = 0; i < lent_.size(); i++) {
-    const LentCompanion& lent = lent_[i];
-    if (leaving_[i] != 0 && lent.wanted_by == 0 && lent.companion->node < room_.size())
-      room_[lent.companion->node].idle += static_cast<std::uint32_t>(lent.companion->cpus);
-  }
+  room_ = room_with_leaving();
   // What others are about to leave is asked for at once: the companion waits in the queue, behind everybody,
   // and starts as soon as they left. Where that may last longer than its agent waits, it is asked for when
   // they are gone.
@@ -70,6 +65,7 @@ void Targets::finish(Member& member, std::uint32_t packed, double now, Companion
   plan.reason = reason_for(member, before, now);
   if (plan.units != before) plan.change = plan.reason;
   plan.leave.clear();
+  const std::string made_of = member.kind == Kind::gpus ? "GPUs" : "CPUs";
   for (const std::size_t piece : member.pieces) {
     Companion& companion = *lent_[piece].companion;
     if (leaving_[piece] == 0) {
@@ -79,16 +75,19 @@ void Targets::finish(Member& member, std::uint32_t packed, double now, Companion
     plan.leave.push_back(companion.job_id);
     companions.must_leave(companion, now,
                           lent_[piece].wanted_by != 0
-                              ? "job " + std::to_string(lent_[piece].wanted_by) + " waits for its CPUs"
-                              : "its CPUs are worth more in other jobs");
+                              ? "job " + std::to_string(lent_[piece].wanted_by) + " waits for its " + made_of
+                              : "its " + made_of + " are worth more in other jobs");
   }
 }
 
 std::string Targets::reason_for(const Member& member, std::uint32_t before, double now) const {
   const Plan& plan = member.job->plan;
-  const std::string units = std::to_string(plan.units) + (plan.units == 1 ? " unit" : " units");
+  const bool gpus = member.kind == Kind::gpus;
+  const std::string units =
+      std::to_string(plan.units) + (gpus ? " GPU" : " unit") + (plan.units == 1 ? "" : "s");
   if (member.needed_by != 0)
-    return units + ": job " + std::to_string(member.needed_by) + " could start with CPUs lent to this one";
+    return units + ": job " + std::to_string(member.needed_by) + " could start with " +
+           (gpus ? "GPUs or CPUs" : "CPUs") + " lent to this one";
   if (before > 0 && plan.units > before)
     return units + ", before " + std::to_string(before) + ": that pays for the move within the horizon";
   if (before > 0 && plan.units < before)

@@ -34,12 +34,17 @@ json_t* target_message(const Job& job, const mlq_config_t& config) {
   put(target, "units", plan.units);
   put(target, "base", plan.base);
   put(target, "held", plan.held);
+  if (job.unit_gpus() > 0) {
+    put(target, "unit_gpus", job.unit_gpus());
+    put(target, "unit_cores", job.unit_cores());
+  }
   if (plan.units > plan.held && !plan.grants.empty()) {
     json_t* grants = json_array();
     for (const UnitPiece& piece : plan.grants) {
       json_t* grant = json_object();
       put(grant, "partition", job.seen().partition);
       put(grant, "units", piece.units);
+      if (job.unit_gpus() > 0) put(grant, "gpu_type", job.seen().gpu_type);
       json_array_append_new(grants, grant);
     }
     json_object_set_new(target, "grants", grants);
@@ -83,12 +88,11 @@ json_t* resize_message(const Job& job, std::span<Companion* const> companions) {
   put(resize, "change", job.plan.change);
   if (companions.empty()) return resize;
   constexpr std::size_t most = 100;
-  const double unit = std::max(1U, job.unit_cores());
   json_t* list = json_array();
   for (std::size_t i = 0; i < std::min(companions.size(), most); i++) {
     json_t* one = json_object();
     put(one, "job_id", companions[i]->job_id);
-    put(one, "units", static_cast<std::uint32_t>(std::max(1.0, std::round(companions[i]->cpus / unit))));
+    put(one, "units", job.units_of(*companions[i]));
     put(one, "state", std::string(state_of(*companions[i])));
     json_array_append_new(list, one);
   }

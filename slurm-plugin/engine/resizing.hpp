@@ -33,6 +33,7 @@ struct Companion {
   std::int64_t submit = 0;
   mlq_job_state_t state = MLQ_JOB_PENDING;
   double cpus = 0;
+  std::uint32_t gpus = 0;
   double start = 0, end = 0, suspended = 0;  ///< seconds since the epoch, 0: not yet; seconds
   std::uint32_t node = MLQ_NO_NODE;
   bool believed = false;  ///< its parent is an ML job of the same user

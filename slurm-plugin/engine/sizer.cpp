@@ -141,10 +141,7 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
 
 /// By falling priority, as Slurm would: those before a job have their place before it has.
 void Sizer::place_waiting(const mlq_cluster_snapshot_t& cluster) {
-  room_.clear();
-  room_.reserve(cluster.node_count);
-  for (std::size_t n = 0; n < cluster.node_count; n++)
-    room_.push_back({cluster.nodes[n].cpus, std::min(cluster.nodes[n].idle, cluster.nodes[n].cpus)});
+  room_ = idle_room(cluster);
   std::map<const mlq_waiting_snapshot_t*, Member*> by_waiting;
   for (Member& member : members_) by_waiting[member.waiting] = &member;
   for (std::size_t w = 0; w < cluster.waiting_count; w++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The sizes that running jobs are to have: what core/allocation's policy says of the CPUs that can be lent,
-// brought onto nodes.
+// The sizes that running jobs are to have: what core/allocation's policy says of the CPUs and GPUs that can
+// be lent, brought onto nodes. Jobs whose unit is a GPU are dealt GPUs apart from the others; CPUs beside
+// idle GPUs that they could use are kept for them.
 #pragma once
 
 #include <memory>
@@ -49,17 +50,20 @@ class Targets {
  private:
   struct Member {
     Job* job = nullptr;
-    std::uint32_t unit = 1, base = 0;
-    std::vector<std::size_t> pieces;  ///< of lent_, the newest first
-    std::vector<char> nodes;          ///< allowed
-    std::uint32_t kept = 0;           ///< units of the pieces that stay
-    std::uint32_t claim = 0;          ///< units beyond: wanted and not there yet
-    std::uint32_t want = 0;           ///< what the policy says, base included
-    bool can_start = false;           ///< some of the claim is idle now
-    std::uint32_t needed_by = 0;      ///< job that waits for some of its CPUs
-    std::uint64_t pools = 0;          ///< allowed, bits
-    std::string brake;                ///< what holds growth back; "": nothing
-    std::vector<std::uint32_t> row;   ///< held by pool
+    Kind kind = Kind::cpus;
+    std::uint32_t unit = 1;                  ///< CPUs of a unit
+    std::uint32_t base = 0;                  ///< units
+    std::vector<std::size_t> pieces;         ///< of lent_, the newest first
+    std::vector<char> nodes;                 ///< allowed
+    std::uint32_t kept = 0;                  ///< units of the pieces that stay
+    std::uint32_t claim = 0;                 ///< units beyond: wanted and not there yet
+    std::uint32_t want = 0;                  ///< what the policy says, base included
+    bool can_start = false;                  ///< some of the claim is idle now
+    std::uint32_t needed_by = 0;             ///< job that waits for some of its CPUs
+    std::uint64_t pools = 0;                 ///< allowed, bits
+    std::uint32_t gpu_types = any_gpu_type;  ///< bits: that it asks for
+    std::string brake;                       ///< what holds growth back; "": nothing
+    std::vector<std::uint32_t> row;          ///< held by pool
   };
 
   std::string why_not(const Job& job) const;
@@ -68,10 +72,13 @@ class Targets {
   void adopt(Member& member, double now);
   void send_home(Job& job, Companions& companions, double now, const std::string& why) const;
   void choose_leaving(Member& member, std::uint32_t units);
+  void read(const mlq_cluster_snapshot_t& cluster, double now);
+  std::vector<NodeRoom> room_with_leaving() const;
   void claim_again();
-  double work_until_seen() const;
-  RateModel rate_of(const Job& job, double work_until_seen, double now) const;
-  void allocate(double now, DecisionTime& spent);
+  double work_until_seen(Kind kind) const;
+  RateModel rate_of(const Member& member, double work_until_seen, double now) const;
+  JobView view_of(const Member& member, double work, double now) const;
+  void allocate(Kind kind, double now);
   void take_wishes();
   void offer(double now, Companions& companions);
   void finish(Member& member, std::uint32_t packed, double now, Companions& companions);
@@ -82,7 +89,7 @@ class Targets {
 
   mlq_config_t config_{};
   std::set<std::string, std::less<>> partitions_, accounts_;
-  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Policy> cpu_policy_, gpu_policy_;
   Patience patience_;
   Capacity capacity_;
   std::vector<LentCompanion> lent_;

@@ -4,6 +4,7 @@
 
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/cluster.h"
+#include "slurm-plugin/sched/gpus.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/waiting.h"
 
@@ -25,6 +26,7 @@ struct mlq_cluster {
 	uint64_t class_hash[MLQ_CLASSES_MAX];
 	char class_features[MLQ_CLASSES_MAX][MLQ_FEATURES_MAX];
 	size_t class_count;
+	mlq_gpu_types_t gpu_types;
 	const void *part_ptrs[MLQ_PARTITIONS_MAX]; /* compared, never followed */
 	const char *part_names[MLQ_PARTITIONS_MAX];
 	char part_text[MLQ_PARTITIONS_MAX][NAME_MAX_COPY];
@@ -183,6 +185,7 @@ static uint32_t _class_of(mlq_cluster_t *to, node_record_t *node_ptr)
 	to->classes[c].features = to->class_features[c];
 	to->classes[c].cpus = node_ptr->cpus_efctv;
 	to->classes[c].gres = gres && gres[0];
+	to->classes[c].gpu_types = 0;
 	to->class_count++;
 	return c;
 }
@@ -212,6 +215,17 @@ static uint64_t _partitions_of(mlq_cluster_t *to, int index)
 	return partitions;
 }
 
+static void _copy_gpus(mlq_cluster_t *to, node_record_t *node_ptr,
+		       mlq_node_snapshot_t *node)
+{
+	uint32_t types = mlq_gpus_idle(node_ptr, &to->gpu_types, node->gpus);
+
+	if (node->node_class < to->class_count)
+		to->classes[node->node_class].gpu_types |= types;
+	if (!node->idle)
+		memset(node->gpus, 0, sizeof(node->gpus));
+}
+
 static void _copy_node(mlq_cluster_t *to, int index)
 {
 	node_record_t *node_ptr = node_record_table_ptr[index];
@@ -231,6 +245,7 @@ static void _copy_node(mlq_cluster_t *to, int index)
 	if (_takes_work(node_ptr, index) && (to->taken[index] < node->cpus))
 		node->idle = node->cpus - to->taken[index];
 	node->partitions = _partitions_of(to, index);
+	_copy_gpus(to, node_ptr, node);
 }
 
 /*
@@ -263,7 +278,8 @@ static size_t _waiting_piece(mlq_cluster_t *to, size_t done, size_t count,
 {
 	const mlq_parts_t parts = {.part_ptrs = to->part_ptrs,
 				   .part_count = to->part_count,
-				   .node_count = to->node_count};
+				   .node_count = to->node_count,
+				   .gpu_types = &to->gpu_types};
 	uint64_t began = _lock();
 	size_t end = MIN(count, done + WAITING_PIECE);
 
@@ -295,7 +311,7 @@ extern const mlq_cluster_snapshot_t *mlq_cluster_take(mlq_cluster_t *to,
 
 	if (to->bad)
 		return NULL;
-	to->class_count = 0;
+	to->class_count = to->gpu_types.count = 0;
 	while (_node_piece(to, hold_us))
 		;
 	if (to->bad) {
@@ -319,6 +335,8 @@ extern const mlq_cluster_snapshot_t *mlq_cluster_take(mlq_cluster_t *to,
 		.partition_count = to->part_count,
 		.waiting = to->waiting.jobs,
 		.waiting_count = to->waiting.count,
+		.gpu_types = to->gpu_types.names,
+		.gpu_type_count = to->gpu_types.count,
 	};
 	return &to->view;
 }

@@ -7,6 +7,7 @@
 #include "slurm-plugin/sched/clock.h"
 #include "slurm-plugin/sched/endings.h"
 #include "slurm-plugin/sched/hold.h"
+#include "slurm-plugin/sched/layout.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/snapshot.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
 #include "slurm-plugin/sched/layout.h"
 
+#define OPTION_ENV "_SLURM_SPANK_OPTION_ml_quality_ml_quality="
 #define MAX_SPANK_ENV 65536
 #define MAX_STATE_BASE 32
 #define EARLIEST_TIME 946684800 /* 2000-01-01 */
@@ -42,5 +45,18 @@ extern const char *mlq_layout_fault(job_record_t *job_ptr)
 	    (job_ptr->spank_job_env_size > MAX_SPANK_ENV) ||
 	    (job_ptr->spank_job_env_size && !job_ptr->spank_job_env))
 		return "spank_job_env";
+	return NULL;
+}
+
+extern const char *mlq_request_of(job_record_t *job_ptr)
+{
+	const size_t prefix = sizeof(OPTION_ENV) - 1;
+
+	for (uint32_t i = 0; i < job_ptr->spank_job_env_size; i++) {
+		const char *entry = job_ptr->spank_job_env[i];
+
+		if (entry && !strncmp(entry, OPTION_ENV, prefix))
+			return entry + prefix;
+	}
 	return NULL;
 }

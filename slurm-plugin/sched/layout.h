@@ -13,4 +13,7 @@
  * and part read locks. Reads no pointer before what stands around it fits. */
 extern const char *mlq_layout_fault(job_record_t *job_ptr);
 
+/* Value of --ml-quality, NULL when it was not given; needs the job read lock. */
+extern const char *mlq_request_of(job_record_t *job_ptr);
+
 #endif

@@ -4,13 +4,13 @@
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/clock.h"
+#include "slurm-plugin/sched/gpus.h"
 #include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/layout.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
 #include "slurm-plugin/sched/snapshot.h"
 
-#define OPTION_ENV "_SLURM_SPANK_OPTION_ml_quality_ml_quality="
 #define REQUEST_MAX 1024 /* longer ones are refused at submission */
 #define NAME_MAX_COPY 1024
 #define COMMENT_MAX_COPY 8192
@@ -20,7 +20,7 @@
 #define WALK_PIECE 256 /* records a piece of the walk looks at */
 #define WALK_PIECES 16 /* or so many pieces, if that is less */
 #define PIECE_JOBS 64
-#define JOB_TEXT_MAX (5 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 7)
+#define JOB_TEXT_MAX (6 * NAME_MAX_COPY + REQUEST_MAX + COMMENT_MAX_COPY + 8)
 #define BLOCK_TEXT (PIECE_JOBS * JOB_TEXT_MAX / 4)
 
 struct mlq_text_block {
@@ -58,19 +58,6 @@ static const char *_copy(mlq_text_block_t *block, const char *text, size_t max)
 	at[length] = '\0';
 	block->used += length + 1;
 	return at;
-}
-
-extern const char *mlq_request_of(job_record_t *job_ptr)
-{
-	const size_t prefix = sizeof(OPTION_ENV) - 1;
-
-	for (uint32_t i = 0; i < job_ptr->spank_job_env_size; i++) {
-		const char *entry = job_ptr->spank_job_env[i];
-
-		if (entry && !strncmp(entry, OPTION_ENV, prefix))
-			return entry + prefix;
-	}
-	return NULL;
 }
 
 static const char *_why_not_ranked(job_record_t *job_ptr)
@@ -134,6 +121,18 @@ static void _fill_size(job_record_t *job_ptr, mlq_job_snapshot_t *job)
 		job->node = bit_ffs(job_ptr->node_bitmap);
 }
 
+static void _fill_gpus(job_record_t *job_ptr, mlq_text_block_t *block,
+		       mlq_job_snapshot_t *job)
+{
+	if ((job->state != MLQ_JOB_RUNNING) &&
+	    (job->state != MLQ_JOB_SUSPENDED))
+		return;
+	job->gpus = mlq_gpus_held(job_ptr);
+	job->gpu_type =
+		_copy(block, mlq_gpu_type_asked(job_ptr, &job->mixed_gpus),
+		      NAME_MAX_COPY);
+}
+
 static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 		  mlq_text_block_t *block, mlq_job_snapshot_t *job)
 {
@@ -158,6 +157,7 @@ static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 	job->features = _copy(block, job_ptr->details->features, NAME_MAX_COPY);
 	job->admin_comment =
 		_copy(block, job_ptr->admin_comment, COMMENT_MAX_COPY);
+	_fill_gpus(job_ptr, block, job);
 	if (job->state == MLQ_JOB_ENDED) /* static storage */
 		job->end_state =
 			job_state_string(job_ptr->job_state & JOB_STATE_BASE);

@@ -35,9 +35,6 @@ typedef struct {
  */
 extern int mlq_snapshot_take(mlq_snapshot_t *snapshot, time_t now, int ended_s);
 
-/* Value of --ml-quality, NULL when it was not given; needs the job read lock. */
-extern const char *mlq_request_of(job_record_t *job_ptr);
-
 extern void mlq_snapshot_free(mlq_snapshot_t *snapshot);
 
 #endif

@@ -141,6 +141,7 @@ static bool _fill(mlq_waiting_t *to, job_record_t *job_ptr,
 		job->cpus_per_node = details->pn_min_cpus;
 	job->whole_nodes = (details->whole_node == WHOLE_NODE_REQUIRED);
 	job->gres = job_ptr->gres_list_req && list_count(job_ptr->gres_list_req);
+	mlq_gpus_wanted(job_ptr, parts->gpu_types, job);
 	if (details->features) {
 		bool fits = strlen(details->features) < MLQ_FEATURES_MAX;
 

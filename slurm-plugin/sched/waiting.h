@@ -5,6 +5,7 @@
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/engine/engine.h"
+#include "slurm-plugin/sched/gpus.h"
 
 #define MLQ_WAITING_MAX 256  /* jobs that CPUs are kept for */
 #define MLQ_FEATURES_MAX 512 /* bytes, NUL included */
@@ -28,6 +29,7 @@ typedef struct {
 	const void *const *part_ptrs; /* compared, never followed */
 	size_t part_count;
 	size_t node_count;
+	const mlq_gpu_types_t *gpu_types;
 } mlq_parts_t;
 
 /* Without a lock. Room for lists of so many nodes; 0 or -1. */

@@ -11,8 +11,8 @@
 struct ResizeBench : Bench {
   explicit ResizeBench(std::vector<std::uint32_t> node_cpus, const char* extra = "")
       : Bench((std::string("mlq_dwell=20,mlq_lead=10,") + extra).c_str()) {
-    for (const std::uint32_t cpus : node_cpus) nodes.push_back({cpus, cpus, 0, 1});
-    classes.push_back({node_cpus.front(), false, "fast,east"});
+    for (const std::uint32_t cpus : node_cpus) nodes.push_back({cpus, cpus, 0, 1, {}});
+    classes.push_back({node_cpus.front(), false, "fast,east", 0});
     jobs.reserve(64);
   }
 
@@ -61,6 +61,7 @@ struct ResizeBench : Bench {
       if (job.state == MLQ_JOB_RUNNING && job.node < nodes.size()) nodes[job.node].idle -= job.cores;
     }
     for (const auto& [node, cpus] : used) nodes[node].idle -= cpus;
+    set_idle_gpus();
     std::string told;
     for (const auto& [id, agent] : agents) {
       char one[512];
@@ -74,8 +75,8 @@ struct ResizeBench : Bench {
     }
     mlqd.set_agents("[" + told + "]");
     const char* const names[] = {"main", "other"};
-    cluster = {nodes.data(),   nodes.size(),  classes.data(), classes.size(), names, 2,
-               waiting.data(), waiting.size()};
+    cluster = {nodes.data(),   nodes.size(),   classes.data(),   classes.size(),  names, 2,
+               waiting.data(), waiting.size(), gpu_types.data(), gpu_types.size()};
     mlq_engine_see_cluster(engine.get(), with_cluster ? &cluster : nullptr);
     cycle(now);
     const mlq_ending_t* found = nullptr;
@@ -89,6 +90,23 @@ struct ResizeBench : Bench {
         const auto id = static_cast<std::uint32_t>(json_integer_value(json_object_get(job, "job_id")));
         statuses[id].reset(json_incref(json_object_get(job, "status")));
       }
+    }
+  }
+
+  /// A node's GPUs; its class says the type.
+  void give_gpus(std::uint32_t node, std::uint16_t count, std::uint32_t type) {
+    has_gpus[node] = {type, count};
+    classes[nodes[node].node_class].gpu_types |= 1U << type;
+    classes[nodes[node].node_class].gres = true;
+  }
+
+  void set_idle_gpus() {
+    for (const auto& [node, gpus] : has_gpus) {
+      std::uint32_t held = used_gpus.contains(node) ? used_gpus.at(node) : 0;
+      for (const mlq_job_snapshot_t& job : jobs)
+        held += job.state == MLQ_JOB_RUNNING && job.node == node ? job.gpus : 0;
+      ck_assert_uint_le(held, gpus.second);
+      nodes[node].gpus[gpus.first] = static_cast<std::uint16_t>(gpus.second - held);
     }
   }
 
@@ -125,7 +143,10 @@ struct ResizeBench : Bench {
   };
   std::map<std::uint32_t, FakeAgent> agents;
   std::vector<mlq_node_snapshot_t> nodes;
-  std::map<std::uint32_t, std::uint32_t> used;  ///< by ordinary jobs
+  std::map<std::uint32_t, std::uint32_t> used;                                ///< by ordinary jobs
+  std::map<std::uint32_t, std::pair<std::uint32_t, std::uint16_t>> has_gpus;  ///< by node: type, count
+  std::map<std::uint32_t, std::uint32_t> used_gpus;                           ///< by ordinary jobs
+  std::vector<const char*> gpu_types;
   std::vector<mlq_class_snapshot_t> classes;
   std::vector<mlq_waiting_snapshot_t> waiting;
   mlq_cluster_snapshot_t cluster{};

@@ -73,6 +73,7 @@ extern void stub_reset(void)
 	memset(bits, 0, sizeof(bits));
 	memset(held_by, 0, sizeof(held_by));
 	node_record_count = part_count = bits_used = 0;
+	stub_lists_reset();
 	avail_node_bitmap = NULL;
 	stub_signals = 0;
 }
@@ -307,6 +308,8 @@ extern int list_for_each_ro(List l, ListForF f, void *arg)
 		}
 		return part_count;
 	}
+	if (stub_is_list(l))
+		return stub_walk_list(l, f, arg);
 	if (l == (List) &step)
 		return (f(&step, arg) < 0) ? -1 : 1;
 	if (l == (List) components)

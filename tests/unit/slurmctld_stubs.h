@@ -60,6 +60,17 @@ extern void stub_het(job_record_t *leader, job_record_t *second);
 /* A list of steps: one of that number. */
 extern List stub_step(uint32_t step_id);
 
+typedef struct {
+	int count; /* first: list_count() looks there */
+	void *entries[4];
+} stub_list_t;
+
+/* A copy of it, for as long as the test lasts; at most 32. */
+extern List stub_list(const stub_list_t *list);
+extern bool stub_is_list(List l);
+extern int stub_walk_list(List l, ListForF f, void *arg);
+extern void stub_lists_reset(void);
+
 /* Nodes of so many CPUs in partition 0, which is made; all take work. */
 extern void stub_add_nodes(int count, uint16_t cpus);
 extern node_record_t *stub_node(int index);

@@ -11,6 +11,7 @@ int main() {
   add_settle_tests(suite);
   add_pending_size_tests(suite);
   suite_add_tcase(suite, packing_cases());
+  suite_add_tcase(suite, gpu_packing_cases());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   const int failed = srunner_ntests_failed(runner);

@@ -11,3 +11,4 @@ void add_job_memory_tests(Suite* suite);
 void add_settle_tests(Suite* suite);
 void add_pending_size_tests(Suite* suite);
 TCase* packing_cases();
+TCase* gpu_packing_cases();

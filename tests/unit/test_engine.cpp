@@ -17,6 +17,7 @@ int main() {
   suite_add_tcase(suite, requeue_cases());
   suite_add_tcase(suite, het_cases());
   suite_add_tcase(suite, node_cases());
+  suite_add_tcase(suite, gpu_cases());
   SRunner* runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);

@@ -14,3 +14,4 @@ TCase* sizing_cases();
 TCase* requeue_cases();
 TCase* het_cases();
 TCase* node_cases();
+TCase* gpu_cases();

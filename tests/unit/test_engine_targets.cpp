@@ -50,7 +50,7 @@ START_TEST(who_is_not_resized) {
   ck_assert_int_eq(bench.wanted(8), 3);
   holds_text(bench.reason(2), "partition other is not in mlq_resize_partitions");
   holds_text(bench.reason(3), "account maths is not in mlq_resize_accounts");
-  holds_text(bench.reason(4), "GPUs");
+  holds_text(bench.reason(4), "its unit is a GPU, and it has none of its own");
   holds_text(bench.reason(5), "less than a unit");
   holds_text(bench.reason(6), "no agent");
 }
@@ -149,7 +149,7 @@ END_TEST
 
 START_TEST(features_and_nodes_are_respected) {
   ResizeBench bench({8, 8, 8});
-  bench.classes.push_back({8, false, "slow"});
+  bench.classes.push_back({8, false, "slow", 0});
   bench.nodes[1].node_class = 1;
   bench.nodes[2].partitions = 2;  // of the other partition
   bench.train(1, 2, 0, "resize=companion,max=64").features = "fast&east";

@@ -149,9 +149,6 @@ START_TEST(test_sbatch_command) {
   ck_assert(cores.find("--cpus-per-task=12\n") != std::string::npos);
   ck_assert(cores.find("--exclusive") == std::string::npos && cores.find("--time") == std::string::npos);
   ck_assert(cores.find("--account") == std::string::npos && cores.find("--gres") == std::string::npos);
-  const std::string gpu = joined_text(sbatch_command(parent, {UnitKind::gpu, 6}, {"p", 2}, "/d", "s"));
-  ck_assert(gpu.find("--gres=gpu:2\n") != std::string::npos &&
-            gpu.find("--cpus-per-task=12\n") != std::string::npos);
   const std::string node = joined_text(sbatch_command(parent, {UnitKind::node, 0}, {"p", 1}, "/d", "s"));
   ck_assert(node.find("--exclusive\n") != std::string::npos &&
             node.find("--cpus-per-task") == std::string::npos);
@@ -353,6 +350,7 @@ Suite* decisions() {
 int main() {
   SRunner* runner = srunner_create(decisions());
   srunner_add_suite(runner, group_suite());
+  srunner_add_suite(runner, run_gpu_suite());
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);
   srunner_free(runner);

@@ -3,3 +3,4 @@
 
 struct Suite;  // of check.h, whose macros clash with the standard library's headers
 struct Suite* group_suite();
+struct Suite* run_gpu_suite();

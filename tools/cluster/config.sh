@@ -62,6 +62,48 @@ scheduler_parameters() {
 	printf '%s\n' "$text"
 }
 
+# TYPE:COUNT of node number $1, nothing for none
+gpus_of() {
+	local -a list
+	IFS=, read -ra list <<<"${gpus:-}"
+	[ ${#list[@]} -gt 0 ] || return 0
+	local entry=${list[$1 - 1]-${list[-1]}}
+	[ "$entry" = 0 ] || printf '%s\n' "$entry"
+}
+
+node_lines() {
+	local n entry
+	if [ -z "${gpus:-}" ]; then
+		printf 'NodeName=n[1-%s] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[%s-%s] CPUs=%s RealMemory=%s\n' \
+			"$nodes" "$node_port" $((node_port + nodes - 1)) "$cpus" "$memory"
+		return
+	fi
+	printf 'GresTypes=gpu\nAccountingStorageTRES=gres/gpu\n'
+	for ((n = 1; n <= nodes; n++)); do
+		entry=$(gpus_of "$n")
+		printf 'NodeName=n%s NodeHostname=localhost NodeAddr=127.0.0.1 Port=%s CPUs=%s RealMemory=%s%s\n' \
+			"$n" $((node_port + n - 1)) "$cpus" "$memory" "${entry:+ Gres=gpu:$entry}"
+	done
+}
+
+# of COUNT devices
+device_numbers() { if [ "$1" -gt 1 ]; then printf '[0-%s]' $(($1 - 1)); else printf 0; fi; }
+
+# slurmd wants character devices, and takes the number at the end of their names; nothing opens them
+write_gres_conf() {
+	local n i entry
+	[ -n "${gpus:-}" ] || return 0
+	install_dir 755 root "$cluster_dir/gpus"
+	for ((n = 1; n <= nodes; n++)); do
+		entry=$(gpus_of "$n")
+		[ -n "$entry" ] || continue
+		install_dir 755 root "$cluster_dir/gpus/n$n"
+		for ((i = 0; i < ${entry#*:}; i++)); do ln -s /dev/null "$cluster_dir/gpus/n$n/gpu$i"; done
+		printf 'NodeName=n%s Name=gpu Type=%s File=%s\n' "$n" "${entry%:*}" \
+			"$cluster_dir/gpus/n$n/gpu$(device_numbers "${entry#*:}")"
+	done >"$cluster_dir/etc/gres.conf"
+}
+
 write_slurm_conf() {
 	local plugin_dir=$slurm_plugins line
 	[ ! -d "$stage/lib/slurm" ] || plugin_dir=$stage/lib/slurm:$slurm_plugins
@@ -108,10 +150,8 @@ write_slurm_conf() {
 		CONF
 		[ "${site_factor:-none}" = none ] || printf 'PrioritySiteFactorPlugin=site_factor/%s\n' "$site_factor"
 		for line in "${conf_lines[@]}"; do printf '%s\n' "$line"; done
-		cat <<-CONF
-			NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$node_port-$((node_port + nodes - 1))] CPUs=$cpus RealMemory=$memory
-			PartitionName=main Nodes=n[1-$nodes] Default=YES MaxTime=INFINITE State=UP
-		CONF
+		node_lines
+		printf 'PartitionName=main Nodes=n[1-%s] Default=YES MaxTime=INFINITE State=UP\n' "$nodes"
 	} >"$cluster_dir/etc/slurm.conf"
 	# one node and [a-b] of one port is not valid syntax everywhere
 	[ "$nodes" -gt 1 ] || sed -i "s/n\[1-1\]/n1/; s/Port=\[$node_port-$node_port\]/Port=$node_port/" "$cluster_dir/etc/slurm.conf"
@@ -144,5 +184,6 @@ write_config() {
 	write_secrets
 	write_slurmdbd_conf
 	write_slurm_conf
+	write_gres_conf
 	write_plugstack_conf
 }

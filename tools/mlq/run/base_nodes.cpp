@@ -38,8 +38,12 @@ void BaseNodes::start(const std::string& program, const std::string& place, cons
                   "--node-agent",
                   place};
   step.environment = facts_.own;
+  // what the batch script asks for by task is not by agent; of GPUs a step that asks for none has all of the
+  // job
   for (const char* name :
-       {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPU_BIND", "SLURM_DISTRIBUTION"})
+       {"SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_CPU_BIND", "SLURM_DISTRIBUTION",
+        "SLURM_GRES", "SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET", "SLURM_GPUS_PER_TASK",
+        "SLURM_GPU_BIND", "SLURM_CPUS_PER_GPU", "SLURM_NTASKS_PER_GPU", "SLURM_TRES_PER_TASK"})
     step.environment.erase(name);
   step.environment["MLQ_AGENT_SECRET"] = secret;
   std::string error;
@@ -69,10 +73,11 @@ void BaseNodes::let_in(std::unique_ptr<Link> link, const Message& join) {
     return;  // the link is closed
   links_[node] = std::move(link);
   hosts_[node] = join.host;
+  gpus_[node] = join.gpus;
   if (static_cast<std::int64_t>(links_.size()) + 1 < facts_.size.nodes) return;
   loop_.cancel(limit_);
   for (auto& [index, to] : links_) {
-    Member member = make_(index);
+    Member member = make_(index, gpus_[index]);
     member.host = hosts_[index];
     member.send = [peer = to.get()](const Message& message) { peer->send(message); };
     Member* at = &group_.add(std::move(member));

@@ -15,7 +15,7 @@ namespace mlq::run {
 
 class BaseNodes {
  public:
-  using Make = std::function<Member(std::size_t node)>;
+  using Make = std::function<Member(std::size_t node, std::int64_t gpus)>;
   using Take = std::function<void(Member&, const Message&)>;
   using Fail = std::function<void(int code, const std::string& why)>;
 
@@ -44,6 +44,7 @@ class BaseNodes {
   Fail fail_;
   std::map<std::size_t, std::unique_ptr<Link>> links_;  ///< by node of the allocation
   std::map<std::size_t, std::string> hosts_;
+  std::map<std::size_t, std::int64_t> gpus_;
   pid_t step_ = -1;
   Loop::Timer limit_ = 0;
   bool stopped_ = false;

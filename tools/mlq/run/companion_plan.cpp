@@ -38,6 +38,8 @@ std::optional<Target> parse_target(const json_t* object) {
   Target target;
   target.units = *units;
   target.base = *base;
+  target.unit_gpus = whole(object, "unit_gpus").value_or(0);
+  target.unit_cores = whole(object, "unit_cores").value_or(0);
   if (const auto keep = whole(object, "keep_nodes")) target.keep_nodes = *keep;
   if (const double at = json_number_value(json_object_get(requeue, "at")); at > 0) target.requeue_at = at;
   if (const double grace = json_number_value(json_object_get(requeue, "grace")); grace >= 1 && grace <= 86400)
@@ -50,8 +52,10 @@ std::optional<Target> parse_target(const json_t* object) {
   json_array_foreach(json_object_get(object, "grants"), index, entry) {
     const char* partition = json_string_value(json_object_get(entry, "partition"));
     const auto size = whole(entry, "units");
+    const json_t* gpu_type = json_object_get(entry, "gpu_type");
+    if (gpu_type && !plain_name(json_string_value(gpu_type))) continue;
     if (target.grants.size() < kGrantsMax && plain_name(partition) && size && *size > 0)
-      target.grants.push_back({partition, *size});
+      target.grants.push_back({partition, *size, gpu_type ? json_string_value(gpu_type) : ""});
   }
   json_array_foreach(json_object_get(object, "leave"), index, entry) {
     if (target.leave.size() < kGrantsMax && json_integer_value(entry) > 0)
@@ -187,6 +191,13 @@ std::optional<std::int64_t> companion_minutes(std::string_view time_left) {
   return *seconds < 0 ? 0 : std::max<std::int64_t>(1, *seconds / 60);
 }
 
+Unit unit_of(const Target& target, Unit own) {
+  if (own.kind == UnitKind::cores) return own;
+  if (target.unit_gpus > 0) own.gpus = target.unit_gpus;
+  if (own.kind == UnitKind::gpu && target.unit_cores > 0) own.cores = target.unit_cores;
+  return own;
+}
+
 std::string shell_quoted(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -212,9 +223,14 @@ std::vector<std::string> sbatch_command(const ParentJob& parent, const Unit& uni
   add("--nice", std::to_string(kNice));
   add("--partition", grant.partition);
   if (unit.kind == UnitKind::node) command.emplace_back("--exclusive");
-  if (unit.kind == UnitKind::gpu) add("--gres", "gpu:" + std::to_string(grant.units));
+  if (unit.gpus > 0)
+    add("--gres", "gpu:" + (grant.gpu_type.empty() ? "" : grant.gpu_type + ":") +
+                      std::to_string(grant.units * unit.gpus));
   if (unit.cores > 0) add("--cpus-per-task", std::to_string(grant.units * unit.cores));
-  if (parent.memory_per_cpu > 0) add("--mem-per-cpu", std::to_string(parent.memory_per_cpu) + "M");
+  if (parent.memory_per_gpu > 0 && unit.gpus > 0)
+    add("--mem-per-gpu", std::to_string(parent.memory_per_gpu) + "M");
+  else if (parent.memory_per_cpu > 0)
+    add("--mem-per-cpu", std::to_string(parent.memory_per_cpu) + "M");
   if (parent.minutes > 0) add("--time", std::to_string(parent.minutes));
   add("--account", parent.account);
   add("--qos", parent.qos);

@@ -14,6 +14,7 @@ namespace mlq::run {
 struct Grant {
   std::string partition;
   std::int64_t units = 0;
+  std::string gpu_type{};  ///< of its GPUs; "" = any, or none are asked for
 };
 
 /// What mlqd says of a job's size.
@@ -26,6 +27,8 @@ struct Target {
   std::int64_t keep_nodes = 0;      ///< of the base allocation; 0: all
   double requeue_at = 0;            ///< since when the job is to save, to be requeued; 0: it is not
   double requeue_grace = 300;       ///< seconds that it may take
+  std::int64_t unit_gpus = 0;       ///< GPUs of a unit; 0 = none, or not said
+  std::int64_t unit_cores = 0;      ///< cores beside a unit's GPUs; 0 = not said
 };
 
 /// The answer to GET /v1/jobs/N, with `only=target` or without. A target that makes no sense is none.
@@ -67,13 +70,18 @@ struct ParentJob {
   std::string name, account, qos, reservation, constraint, nodes_excluded;
   std::int64_t minutes = 0;         ///< 0 = no limit
   std::int64_t memory_per_cpu = 0;  ///< MB, 0 = not asked for
+  std::int64_t memory_per_gpu = 0;  ///< MB, 0 = not asked for; goes before that per CPU
 };
 
 enum class UnitKind { cores, gpu, node };
 struct Unit {
   UnitKind kind = UnitKind::cores;
   std::int64_t cores = 1;  ///< of one unit; with a GPU those beside it; 0 for a whole node
+  std::int64_t gpus = 0;   ///< of one unit
 };
+
+/// The unit as the scheduler counts it, which knows all nodes of the base.
+Unit unit_of(const Target& target, Unit own);
 
 /// The command that submits it; `script` is what its batch script runs.
 std::vector<std::string> sbatch_command(const ParentJob& parent, const Unit& unit, const Grant& grant,

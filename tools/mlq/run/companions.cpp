@@ -98,6 +98,7 @@ std::vector<CompanionView> Companions::views() const {
 
 void Companions::follow(const Target& target) {
   if (stopped_ || group_.ending()) return;
+  options_.unit = unit_of(target, options_.unit);
   const CompanionPlan plan = plan_companions(target, views());
   std::vector<Record*> going;
   going.reserve(plan.release.size());
@@ -144,6 +145,7 @@ void Companions::send_batch(std::int64_t ticket, const ParentJob& facts) {
     const auto found = options_.own.find(name);
     return found == options_.own.end() ? std::int64_t{0} : std::strtoll(found->second.c_str(), nullptr, 10);
   };
+  parent.memory_per_gpu = variable("SLURM_MEM_PER_GPU");
   parent.memory_per_cpu = variable("SLURM_MEM_PER_CPU");
   if (const std::int64_t memory = variable("SLURM_MEM_PER_NODE"); memory > 0)
     parent.memory_per_cpu = memory / std::max<std::int64_t>(1, node_size(options_.own).cores);

@@ -67,7 +67,6 @@ class Companions {
 
   const std::vector<std::unique_ptr<Record>>& records() const { return records_; }
   const Refusal& refusal() const { return refusal_; }
-  void set_unit(const Unit& unit) { options_.unit = unit; }
 
  private:
   Record* find(std::int64_t ticket);

@@ -18,6 +18,12 @@ constexpr std::array<string_view, 12> kOfAShell{
     "PATH",   "HOME", "USER",   "LOGNAME",         "SHELL",      "LANG",
     "LC_ALL", "TZ",   "TMPDIR", "LD_LIBRARY_PATH", "SLURM_CONF", "XDG_RUNTIME_DIR"};
 
+/// Which of a node's devices a job has, as Slurm and the drivers number them there: of no use on another
+/// node.
+constexpr std::array<string_view, 5> kOfDevices{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                                "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+                                                "ZE_AFFINITY_MASK"};
+
 bool starts_with_one_of(string_view name, const auto& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](string_view prefix) { return name.starts_with(prefix); });
@@ -25,6 +31,10 @@ bool starts_with_one_of(string_view name, const auto& prefixes) {
 
 bool of_a_job(string_view name) {
   return name != "SLURM_CONF" && starts_with_one_of(name, kOfAJob);
+}
+
+bool of_a_node(string_view name) {
+  return of_a_job(name) || std::find(kOfDevices.begin(), kOfDevices.end(), name) != kOfDevices.end();
 }
 
 bool secret(string_view name) {
@@ -36,9 +46,9 @@ bool secret(string_view name) {
 Environment base_environment(const Environment& node, const Environment& parent) {
   Environment result;
   for (const auto& [name, value] : node)
-    if (of_a_job(name)) result[name] = value;
+    if (of_a_node(name)) result[name] = value;
   for (const auto& [name, value] : parent)
-    if (!secret(name) && (!of_a_job(name) || &node == &parent)) result[name] = value;
+    if (!secret(name) && (!of_a_node(name) || &node == &parent)) result[name] = value;
   return result;
 }
 

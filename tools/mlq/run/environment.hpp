@@ -18,7 +18,8 @@ struct Place {
 };
 
 /// What every worker gets beside its place: the parent's variables over those of the node's own job, without
-/// secrets.
+/// secrets. Which GPUs it sees is the node's own business: all that the job has there; LOCAL_RANK is which of
+/// them is a rank's, as under torchrun.
 Environment base_environment(const Environment& node, const Environment& parent);
 
 /// RANK, WORLD_SIZE, MASTER_ADDR … and MLQ_*. OMP_NUM_THREADS only where nobody has set it.

@@ -114,18 +114,18 @@ class Head {
     return message;
   }
 
-  Member base_member(std::size_t index) const {
+  Member base_member(std::size_t index, std::int64_t gpus) const {
     Member member;
     member.base = true;
     member.cores = facts_.cores[index];
-    member.units = units_on(facts_, member.cores);
+    member.units = units_on(facts_, member.cores, gpus);
     member.ranks = ranks_of(facts_.ranks, member.units);
     member.name = "node " + std::to_string(index);
     return member;
   }
 
   void prepare_own_node() {
-    Member member = base_member(0);
+    Member member = base_member(0, facts_.size.gpus);
     // several that write into one file would mix their lines
     node_.prepare(welcome(), facts_.size.cores, !options_.label && member.ranks == 1);
     member.name = "the batch host";
@@ -164,7 +164,7 @@ class Head {
     open_gate();
     base_ = std::make_unique<BaseNodes>(
         loop_, processes_, group_, facts_, welcome(),
-        [this](std::size_t index) { return base_member(index); },
+        [this](std::size_t index, std::int64_t gpus) { return base_member(index, gpus); },
         [this](Member& member, const Message& message) { take(member, message); },
         [this](int code, const std::string& why) {
           say("error: " + why);

@@ -34,9 +34,9 @@ Unit unit_of(const mlq_request_t& request, const NodeSize& size) {
     case MLQ_UNIT_CORES:
       return {UnitKind::cores, request.cores_per_unit};
     case MLQ_UNIT_GPU:
-      return {UnitKind::gpu, std::max<std::int64_t>(1, size.cores / std::max<std::int64_t>(1, size.gpus))};
+      return {UnitKind::gpu, std::max<std::int64_t>(1, size.cores / std::max<std::int64_t>(1, size.gpus)), 1};
     case MLQ_UNIT_NODE:
-      return {UnitKind::node, 0};
+      return {UnitKind::node, 0, size.gpus};
   }
   return {};
 }
@@ -83,12 +83,12 @@ JobFacts job_facts(const std::string& ranks, bool no_resize) {
   return facts;
 }
 
-std::int64_t units_on(const JobFacts& facts, std::int64_t cores) {
+std::int64_t units_on(const JobFacts& facts, std::int64_t cores, std::int64_t gpus) {
   switch (facts.unit.kind) {
     case UnitKind::cores:
       return std::max<std::int64_t>(1, cores / facts.unit.cores);
     case UnitKind::gpu:
-      return std::max<std::int64_t>(1, facts.size.gpus);
+      return std::max<std::int64_t>(1, gpus);
     case UnitKind::node:
       return 1;
   }

@@ -26,6 +26,7 @@ struct JobFacts {
 /// From the environment. Throws cli::Error for a wrong --ranks.
 JobFacts job_facts(const std::string& ranks, bool no_resize);
 
-std::int64_t units_on(const JobFacts& facts, std::int64_t cores);
+/// Units of a node of the base allocation that has so many cores and GPUs.
+std::int64_t units_on(const JobFacts& facts, std::int64_t cores, std::int64_t gpus);
 
 }  // namespace mlq::run

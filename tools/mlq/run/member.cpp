@@ -71,6 +71,7 @@ class JoinedAgent {
     join.ticket = ticket_;
     join.job = size.job;
     join.cores = size.cores;
+    join.gpus = size.gpus;
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
     const auto node = own_.find("SLURMD_NODENAME");

@@ -21,13 +21,14 @@ struct IntegerField {
   std::int64_t Message::*member;
   std::int64_t high;  ///< the least is 0
 };
-constexpr std::array<IntegerField, 12> kIntegers{{{"generation", &Message::generation, kIntegerMax},
+constexpr std::array<IntegerField, 13> kIntegers{{{"generation", &Message::generation, kIntegerMax},
                                                   {"rank", &Message::rank, kRanksMax},
                                                   {"ranks", &Message::ranks, kRanksMax},
                                                   {"world", &Message::world, kRanksMax},
                                                   {"port", &Message::port, 65535},
                                                   {"units", &Message::units, 1000000},
                                                   {"cores", &Message::cores, 1 << 30},
+                                                  {"gpus", &Message::gpus, 65535},
                                                   {"local_rank", &Message::local_rank, kRanksMax},
                                                   {"number", &Message::number, 64},
                                                   {"status", &Message::status, 255},

@@ -15,7 +15,7 @@ namespace mlq::run {
 enum class Kind {
   hello,      ///< member -> head: nonce
   challenge,  ///< head -> member: nonce, proof
-  join,       ///< member -> head: proof, ticket, job, host, cores
+  join,       ///< member -> head: proof, ticket, job, host, cores, gpus
   welcome,    ///< head -> member: command, environment, directory, flag = label, seconds = grace
   start,      ///< head -> member: generation, rank (first), ranks, world, address, port, units, cores, flag =
               ///< joining
@@ -40,7 +40,7 @@ inline constexpr std::int64_t kRanksMax = 1 << 20;
 
 struct Message {
   Kind kind = Kind::ping;
-  std::int64_t generation = 0, rank = 0, ranks = 0, world = 0, port = 0, units = 0, cores = 0;
+  std::int64_t generation = 0, rank = 0, ranks = 0, world = 0, port = 0, units = 0, cores = 0, gpus = 0;
   std::int64_t local_rank = 0, number = 0, status = 0, ticket = 0, job = 0;
   double seconds = 0;
   bool flag = false;

@@ -32,8 +32,11 @@ std::int64_t own_cores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
+/// Of this node. SLURM_JOB_GPUS is of the batch host, also in what srun starts elsewhere: last of all.
 std::int64_t gpus_in(const Environment& environment) {
-  for (const char* name : {"SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+  if (const std::int64_t count = variable(environment, "SLURM_GPUS_ON_NODE", 0); count > 0) return count;
+  for (const char* name : {"SLURM_STEP_GPUS", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                           "ZE_AFFINITY_MASK", "SLURM_JOB_GPUS"})
     if (const auto found = environment.find(name); found != environment.end() && !found->second.empty())
       return 1 + std::count(found->second.begin(), found->second.end(), ',');
   return 0;

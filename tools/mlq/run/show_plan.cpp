@@ -41,11 +41,11 @@ void show_plan(const RunOptions& options) {
   const std::string address = options.address.empty() ? own_address() : options.address;
   Place place{1, 0, 0, 0, 0, address, 0, 0, 0, false};
   for (const std::int64_t cores : facts.cores) {
-    place.world += ranks_of(facts.ranks, units_on(facts, cores));
-    place.units += units_on(facts, cores);
+    place.world += ranks_of(facts.ranks, units_on(facts, cores, facts.size.gpus));
+    place.units += units_on(facts, cores, facts.size.gpus);
     place.cores += cores;
   }
-  place.local_world = ranks_of(facts.ranks, units_on(facts, facts.cores.front()));
+  place.local_world = ranks_of(facts.ranks, units_on(facts, facts.cores.front(), facts.size.gpus));
   std::printf("command:");
   print_command(options.command);
   std::printf("nodes: %zu\nunit: %s%s\nunits: %lld\nranks: %lld, on this node %lld\n", facts.cores.size(),
