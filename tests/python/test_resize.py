@@ -254,7 +254,7 @@ class Training(Resizing):
         return final["epochs"]
 
     def train_until(self, generation, lines=30):
-        wait_until("it trains", lambda: sum(r[0] == generation for r in self.logs()) >= lines, 60)
+        wait_until("it trains", lambda: sum(r[0] == generation for r in self.logs()) >= lines, 120)
 
     def test_one_three_one(self):
         process = self.begin()

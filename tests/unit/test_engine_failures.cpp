@@ -34,7 +34,7 @@ START_TEST(decisions_age_out_and_come_back) {
 END_TEST
 
 START_TEST(misbehaving_mlqd_is_survived) {
-  Bench bench;
+  Bench bench("mlq_timeout=300");
   bench.add(1, MLQ_JOB_PENDING, 1);
   for (const FakeMlqd::Mood mood : {FakeMlqd::Mood::garbage, FakeMlqd::Mood::floods, FakeMlqd::Mood::hangs}) {
     bench.mlqd.set_mood(mood);
@@ -49,7 +49,7 @@ END_TEST
 
 /* A cycle waits one time-out: after a pull that failed, push asks nothing. */
 START_TEST(hanging_mlqd_costs_one_timeout) {
-  Bench bench;
+  Bench bench("mlq_timeout=300");
   bench.mlqd.set_mood(FakeMlqd::Mood::hangs);
   bench.cycle(epoch);
   ck_assert_int_eq(bench.push_rc, -1);
