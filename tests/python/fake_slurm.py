@@ -5,6 +5,7 @@
 Linked under these names into a folder that is in PATH; what it does is in the folder's `jobs`, one file a job. A file named
 `hold` makes jobs wait, `refuse` makes sbatch fail with its text, `slow` makes every command sleep.
 """
+import itertools
 import json
 import os
 import pathlib
@@ -27,6 +28,16 @@ def save(job):
     path.with_suffix(".new").rename(path)
 
 
+def new_number():
+    """One that no other sbatch has taken, nor takes at the same moment."""
+    for number in itertools.count(1000):
+        try:
+            os.close(os.open(JOBS / f"{number}.taken", os.O_CREAT | os.O_EXCL))
+            return number
+        except FileExistsError:
+            continue
+
+
 def alive(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
@@ -39,7 +50,7 @@ def sbatch(arguments):
     if (HERE / "refuse").exists():
         sys.exit((HERE / "refuse").read_text())
     options = dict(a.lstrip("-").partition("=")[::2] for a in arguments)
-    number = 1000 + len(list(JOBS.glob("*.json")))
+    number = new_number()
     job = {"id": number, "arguments": arguments, "environment": dict(os.environ), "state": "PENDING", "pid": 0}
     if not (HERE / "hold").exists():
         cores = options.get("cpus-per-task", "1")
