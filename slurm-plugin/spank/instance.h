@@ -14,6 +14,12 @@ extern bool instance_claim(void);
 /* Whether this copy is the one that works. */
 extern bool instance_is_active(void);
 
+/*
+ * Slurm calls a hook once for each line that names this copy: true for the
+ * first of them, each time. For one hook of the plugin only.
+ */
+extern bool instance_first_call(void);
+
 /* Removes the mark from the environment before it is handed to a job. */
 extern void instance_hide(void);
 

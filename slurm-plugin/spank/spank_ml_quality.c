@@ -47,7 +47,8 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 
 	switch (spank_context()) {
 	case S_CTX_ALLOCATOR:
-		option_publish_component(sp);
+		if (instance_first_call())
+			option_publish_component(sp);
 		instance_hide();
 		break;
 	case S_CTX_LOCAL:

@@ -124,7 +124,7 @@ class Sizing(ClusterTest):
             ("-n4", "--ntasks-per-node=2"): "--ntasks-per-node says how many tasks a node has",
             ("-n16", "--exclusive"): "it takes nodes whole: only unit=node counts those",
             ("-n16", "--mem=100"): "it asks for memory by node (--mem) and for no certain number of nodes",
-            ("-n16", "--array=1-2"): "it is a job array or a task of one",
+            ("-n16", "--array=1-2"): "it is a job array, or a task of one that has not run",
             ("-n16", "-w", "n1,n2"): "it names nodes (--nodelist)",
             ("-n4", "-c4"): "its unit of 1 CPUs is no multiple of --cpus-per-task=4",
         }

@@ -131,6 +131,21 @@ START_TEST(each_component_has_what_it_was_given) {
 }
 END_TEST
 
+/* Slurm calls each hook once for each line of plugstack.conf, and both of the same copy. */
+START_TEST(a_copy_named_twice_keeps_each_component_its_own) {
+  load(S_CTX_ALLOCATOR);
+  ck_assert_int_eq(slurm_spank_init(FAKE_SPANK, 4, site_args), 0);
+  for (int round = 0; round < 2; round++) {
+    ck_assert_str_eq(component("min=3", NULL), "min=3");
+    ck_assert_int_eq(slurm_spank_init_post_opt(FAKE_SPANK, 4, site_args), 0);
+    ck_assert_str_eq(record_env(OPTION_RECORD), "min=3");
+    ck_assert_ptr_null(component(NULL, NULL));
+    ck_assert_int_eq(slurm_spank_init_post_opt(FAKE_SPANK, 4, site_args), 0);
+    ck_assert_ptr_null(record_env(OPTION_RECORD));
+  }
+}
+END_TEST
+
 START_TEST(inherited_option_is_forgotten) {
   setenv(OPTION_DEFAULT, "batch=64", 1);
   setenv(OPTION_RECORD, "batch=64", 1);
@@ -166,6 +181,7 @@ int main(void) {
   tcase_add_test(commands, value_reaches_the_job_record);
   tcase_add_test(commands, twin_becomes_the_default);
   tcase_add_test(commands, each_component_has_what_it_was_given);
+  tcase_add_test(commands, a_copy_named_twice_keeps_each_component_its_own);
   tcase_add_test(commands, inherited_option_is_forgotten);
   suite_add_tcase(suite, commands);
   suite_add_tcase(suite, spank_node_case());
