@@ -160,16 +160,15 @@ class Placing {
     std::vector<Amount> share(count, least());  // each node its least
     for (std::size_t i = 0; i < count; ++i)
       if (job_.whole_nodes) share[i].cpus = nodes_[chosen_[i]].cpus;
-    for (const bool lent : {false, true}) {  // then what is idle, then what must be recalled
-      const auto most = [&](std::uint32_t n) { return usable(n, lent ? with_lent(n) : idle(n)); };
-      fill(share, &Amount::gpus, job_.gpus, 1, most);
-    }
+    // then what is idle, then what must be recalled
+    const auto now = [&](std::uint32_t n) { return usable(n, idle(n)); };
+    const auto all = [&](std::uint32_t n) { return usable(n, with_lent(n)); };
+    fill(share, &Amount::gpus, job_.gpus, 1, now);
+    fill(share, &Amount::gpus, job_.gpus, 1, all);
     for (Amount& one : share)
       if (!job_.whole_nodes) one.cpus = std::max(one.cpus, beside(one.gpus));
-    for (const bool lent : {false, true}) {
-      const auto most = [&](std::uint32_t n) { return usable(n, lent ? with_lent(n) : idle(n)); };
-      fill(share, &Amount::cpus, job_.cpus, step_, most);
-    }
+    fill(share, &Amount::cpus, job_.cpus, step_, now);
+    fill(share, &Amount::cpus, job_.cpus, step_, all);
     Placement placement;
     placement.gpu_types = job_.gpu_types;
     for (std::size_t i = 0; i < count; ++i) {
@@ -205,15 +204,16 @@ class Placing {
       out.push_back(*piece);
       here.erase(piece);
     }
-    for (std::size_t i = before;
-         i < out.size();) {  // one for GPUs and one for CPUs may make an earlier one idle
+    // one for GPUs and one for CPUs may make an earlier one idle
+    for (std::size_t i = before; i < out.size();) {
       const Amount less = amount_of(out[i]);
-      const bool needed = !Amount{room.cpus - less.cpus, room.gpus - less.gpus}.covers(share);
-      if (!needed) room = {room.cpus - less.cpus, room.gpus - less.gpus};
-      if (needed)
+      const Amount without{room.cpus - less.cpus, room.gpus - less.gpus};
+      if (!without.covers(share)) {
         ++i;
-      else
-        out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      room = without;
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 

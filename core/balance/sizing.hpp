@@ -34,7 +34,7 @@ std::optional<Sizes> solve_equal_finish(std::uint64_t global_batch, std::span<co
 /// Sizes that differ by at most one, larger ones first: what plain data parallelism does.
 Sizes equal_split(std::uint64_t global_batch, std::size_t ranks);
 
-/// 8, 4, 2 or 1: the largest that leaves a rank 32 grains in the mean. Matrix products lose up to a third of
+/// 8, 4, 2 or 1: the largest that leaves a rank 32 grains in the mean. Matrix products may lose a quarter of
 /// their speed at sizes that leave their kernels a rest, and rounding to a 32nd costs half of one at most.
 std::uint64_t usual_grain(std::uint64_t global_batch, std::size_t ranks);
 

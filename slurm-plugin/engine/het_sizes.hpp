@@ -29,7 +29,6 @@ class HetSizes {
   HetSizes(std::vector<SizedComponent> components, std::uint32_t others);
 
   const std::vector<SizedComponent>& components() const { return components_; }
-  std::uint32_t others() const { return others_; }
   /// CPUs of all components, ascending.
   const std::vector<std::uint32_t>& cpus() const { return cpus_; }
   std::uint32_t now() const;

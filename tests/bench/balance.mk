@@ -18,4 +18,4 @@ bench_spank_CPPFLAGS = $(AM_CPPFLAGS) $(BENCHMARK_CFLAGS)
 bench_spank_LDADD = libmlqtoken.la $(BENCHMARK_LIBS)
 endif
 endif
-EXTRA_DIST += tests/bench/launch tests/bench/contention/run tests/bench/contention/rank.py tests/bench/contention/contender.py
+EXTRA_DIST += tests/bench/launch tests/bench/median_range.py tests/bench/contention/run tests/bench/contention/rank.py tests/bench/contention/contender.py

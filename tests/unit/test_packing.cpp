@@ -6,35 +6,18 @@
 
 #include "core/allocation/packing.hpp"
 #include "tests/unit/check_cpp.hpp"
+#include "tests/unit/packing_case.hpp"
 #include "tests/unit/test_allocation.hpp"
 
 using namespace mlq;
 
 namespace {
 
-struct Case {
-  WaitingShape job;
-  std::vector<NodeRoom> nodes;
-  std::vector<LentPiece> pieces;
-  std::vector<char> allowed;
-};
+using Case = PackingCase;
 
 Case draw(std::mt19937& random) {
-  const auto below = [&](unsigned n) { return static_cast<std::uint32_t>(random() % n); };
-  Case c;
-  const std::uint32_t count = 1 + below(4);
-  for (std::uint32_t n = 0; n < count; ++n) {
-    NodeRoom room{1 + below(5), 0};
-    std::uint32_t left = room.cpus;
-    while (left > 0 && below(2) == 0) {
-      const std::uint32_t cpus = 1 + below(left);
-      c.pieces.push_back({n, cpus});
-      left -= cpus;
-    }
-    room.idle = below(left + 1);
-    c.nodes.push_back(room);
-    c.allowed.push_back(below(5) != 0);
-  }
+  const auto below = [&](unsigned n) { return ::below(random, n); };
+  Case c = draw_cluster(random, 5, false);
   c.job.cpus = 1 + below(10);
   c.job.nodes = 1 + below(3);
   c.job.max_nodes = below(2) == 0 ? 0 : c.job.nodes + below(2);

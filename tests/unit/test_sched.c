@@ -19,6 +19,34 @@ extern void sched_teardown(void)
 	mlq_snapshot_free(&snapshot);
 }
 
+uint64_t cluster_hold_us;
+
+extern void sched_cluster_setup(void)
+{
+	sched_setup();
+	snapshot.cluster = mlq_cluster_create();
+	cluster_hold_us = 0;
+}
+
+extern void sched_cluster_teardown(void)
+{
+	mlq_cluster_free(snapshot.cluster);
+	sched_teardown();
+}
+
+extern const mlq_cluster_snapshot_t *sched_cluster_take(void)
+{
+	const mlq_cluster_snapshot_t *cluster = NULL;
+
+	for (int i = 0; i < 2 && !cluster; i++) {
+		ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
+		cluster = mlq_cluster_take(snapshot.cluster,
+					   &cluster_hold_us);
+	}
+	ck_assert_ptr_nonnull(cluster);
+	return cluster;
+}
+
 extern void sched_take(size_t expected)
 {
 	ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);

@@ -13,6 +13,14 @@ extern mlq_snapshot_t snapshot;
 extern void sched_setup(void);
 extern void sched_teardown(void);
 
+/* The same for tests of nodes and waiting jobs. */
+extern void sched_cluster_setup(void);
+extern void sched_cluster_teardown(void);
+
+/* Takes both; the second walk counts for nodes that the first one got to know. */
+extern const mlq_cluster_snapshot_t *sched_cluster_take(void);
+extern uint64_t cluster_hold_us;
+
 /* Takes the snapshot, which must have so many jobs. */
 extern void sched_take(size_t expected);
 

@@ -11,34 +11,6 @@
 
 #define ON(...) ((const int[]){__VA_ARGS__, -1})
 
-static uint64_t hold_us;
-
-static void _setup(void)
-{
-	sched_setup();
-	snapshot.cluster = mlq_cluster_create();
-	hold_us = 0;
-}
-
-static void _teardown(void)
-{
-	mlq_cluster_free(snapshot.cluster);
-	sched_teardown();
-}
-
-/* The second walk counts for nodes that the first one got to know. */
-static const mlq_cluster_snapshot_t *_take(void)
-{
-	const mlq_cluster_snapshot_t *cluster = NULL;
-
-	for (int i = 0; i < 2 && !cluster; i++) {
-		ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
-		cluster = mlq_cluster_take(snapshot.cluster, &hold_us);
-	}
-	ck_assert_ptr_nonnull(cluster);
-	return cluster;
-}
-
 START_TEST(idle_cpus_are_what_no_job_has)
 {
 	const mlq_cluster_snapshot_t *cluster;
@@ -61,7 +33,7 @@ START_TEST(idle_cpus_are_what_no_job_has)
 	job_ptr->job_state = JOB_COMPLETE; /* over, though it says where it was */
 	stub_node(4)->node_state = NODE_STATE_IDLE | NODE_STATE_DRAIN;
 	stub_node(5)->owner = 1000;
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->node_count, 6);
 	ck_assert_uint_eq(cluster->nodes[0].idle, 5);
 	ck_assert_uint_eq(cluster->nodes[1].idle, 2);
@@ -75,7 +47,7 @@ START_TEST(idle_cpus_are_what_no_job_has)
 	ck_assert_uint_eq(snapshot.count, 1);
 	ck_assert_uint_eq(snapshot.jobs[0].node, 2);
 	/* counted anew, not on top */
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->nodes[0].idle, 5);
 }
 END_TEST
@@ -96,7 +68,7 @@ START_TEST(nodes_that_take_no_work)
 		stub_node(n)->node_state |= flags[n];
 	stub_node(count)->node_state = NODE_STATE_DOWN;
 	avail_node_bitmap = stub_bits(ON(0, 1, 2, 3, 4, 5, 6, 7, 8));
-	cluster = _take();
+	cluster = sched_cluster_take();
 	for (int n = 0; n <= count; n++)
 		ck_assert_msg(!cluster->nodes[n].idle, "node %d", n);
 	ck_assert_uint_eq(cluster->nodes[count + 1].idle, 4);
@@ -119,7 +91,7 @@ START_TEST(classes_and_partitions)
 	stub_part(2)->state_up = PARTITION_DOWN;
 	stub_part(3)->name = "few";
 	stub_part(3)->node_bitmap = stub_bits(ON(1, 4));
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->class_count, 4);
 	ck_assert_uint_eq(cluster->nodes[0].node_class,
 			  cluster->nodes[4].node_class);
@@ -168,7 +140,7 @@ START_TEST(who_waits_for_resources_alone)
 	/* ML jobs wait as others do, companions do not */
 	stub_add(40, "resize=companion")->part_ptr = stub_part(0);
 	stub_add(41, "companion=7")->part_ptr = stub_part(0);
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->waiting_count, 4);
 	ck_assert_uint_eq(cluster->waiting[0].job_id, 40); /* 1000 */
 	ck_assert_uint_eq(cluster->waiting[1].job_id, 2);
@@ -201,7 +173,7 @@ START_TEST(what_a_waiting_job_asks_for)
 	memset(features, 'x', sizeof(features) - 1);
 	features[sizeof(features) - 1] = '\0';
 	job_ptr->details->features = features;
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->waiting_count, 2);
 	job = &cluster->waiting[0];
 	ck_assert_uint_eq(job->cpus, 12);
@@ -231,8 +203,8 @@ START_TEST(the_first_of_many_that_wait)
 	stub_add_nodes(2, 8);
 	for (uint32_t id = 1; id <= 3000; id++)
 		_wait(id, 1 + (id * 7919) % 3000);
-	_take();
-	cluster = _take(); /* there is room for all ids now */
+	sched_cluster_take();
+	cluster = sched_cluster_take(); /* there is room for all ids now */
 	ck_assert_uint_eq(cluster->waiting_count, MLQ_WAITING_MAX);
 	for (size_t i = 0; i < MLQ_WAITING_MAX; i++)
 		ck_assert_uint_eq(cluster->waiting[i].priority, 3000 - i);
@@ -242,28 +214,28 @@ END_TEST
 START_TEST(nodes_that_change_are_counted_again)
 {
 	stub_add_nodes(3, 8);
-	_take();
+	sched_cluster_take();
 	stub_add_nodes(5, 8);
 	ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
-	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &hold_us));
-	ck_assert_uint_eq(_take()->node_count, 5);
+	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &cluster_hold_us));
+	ck_assert_uint_eq(sched_cluster_take()->node_count, 5);
 	stub_add_nodes(2, 8);
 	ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
-	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &hold_us));
-	ck_assert_uint_eq(_take()->node_count, 2);
+	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &cluster_hold_us));
+	ck_assert_uint_eq(sched_cluster_take()->node_count, 2);
 }
 END_TEST
 
 START_TEST(records_of_another_layout)
 {
 	stub_add_nodes(3, 8);
-	_take();
+	sched_cluster_take();
 	stub_node(1)->magic = 1;
 	ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
-	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &hold_us));
+	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &cluster_hold_us));
 	ck_assert_int_eq(stub_errors, 1);
 	stub_node(1)->magic = NODE_MAGIC;
-	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &hold_us));
+	ck_assert_ptr_null(mlq_cluster_take(snapshot.cluster, &cluster_hold_us));
 	ck_assert_int_eq(stub_errors, 1); /* said once, passive for good */
 }
 END_TEST
@@ -276,22 +248,22 @@ START_TEST(stopped_behind_any_lock)
 	stub_add_nodes(3, 8);
 	for (uint32_t id = 1; id <= 100; id++)
 		_wait(id, 1);
-	_take();
+	sched_cluster_take();
 	stub_locks = 0;
-	_take();
+	sched_cluster_take();
 	locks = stub_locks;
 	for (int at = 1; at <= locks; at++) {
 		stub_locks = 0;
 		stub_stop_at = at;
 		if (!mlq_snapshot_take(&snapshot, NOW, 60)) {
 			const mlq_cluster_snapshot_t *cluster =
-				mlq_cluster_take(snapshot.cluster, &hold_us);
+				mlq_cluster_take(snapshot.cluster, &cluster_hold_us);
 
 			ck_assert(!cluster || (cluster->waiting_count < 100));
 		}
 		stub_stop_at = 0;
 		if (at < locks)
-			_take();
+			sched_cluster_take();
 	}
 }
 END_TEST
@@ -300,7 +272,8 @@ extern TCase *cluster_cases(void)
 {
 	TCase *tests = tcase_create("cluster");
 
-	tcase_add_checked_fixture(tests, _setup, _teardown);
+	tcase_add_checked_fixture(tests, sched_cluster_setup,
+				  sched_cluster_teardown);
 	tcase_add_test(tests, idle_cpus_are_what_no_job_has);
 	tcase_add_test(tests, nodes_that_take_no_work);
 	tcase_add_test(tests, classes_and_partitions);

@@ -12,7 +12,6 @@
 #define ON(...) ((const int[]){__VA_ARGS__, -1})
 #define ANY ((1U << MLQ_GPU_TYPES_MAX) - 1)
 
-static uint64_t hold_us;
 static gres_state_t states[16];
 static gres_node_state_t node_states[8];
 static gres_job_state_t job_states[8];
@@ -22,33 +21,13 @@ static int used, nodes_used, jobs_used;
 
 static void _setup(void)
 {
-	sched_setup();
-	snapshot.cluster = mlq_cluster_create();
+	sched_cluster_setup();
 	memset(states, 0, sizeof(states));
 	memset(node_states, 0, sizeof(node_states));
 	memset(job_states, 0, sizeof(job_states));
 	memset(avail, 0, sizeof(avail));
 	memset(alloc, 0, sizeof(alloc));
 	used = nodes_used = jobs_used = 0;
-	hold_us = 0;
-}
-
-static void _teardown(void)
-{
-	mlq_cluster_free(snapshot.cluster);
-	sched_teardown();
-}
-
-static const mlq_cluster_snapshot_t *_take(void)
-{
-	const mlq_cluster_snapshot_t *cluster = NULL;
-
-	for (int i = 0; i < 2 && !cluster; i++) {
-		ck_assert_int_eq(mlq_snapshot_take(&snapshot, NOW, 60), 0);
-		cluster = mlq_cluster_take(snapshot.cluster, &hold_us);
-	}
-	ck_assert_ptr_nonnull(cluster);
-	return cluster;
 }
 
 static List _list(void *const *entries, int count)
@@ -120,7 +99,7 @@ START_TEST(idle_gpus_by_type)
 	_type(_node_gpus(4, 2, 0), "b", 2, 0);
 	stub_node(4)->node_state = NODE_STATE_IDLE | NODE_STATE_DRAIN;
 	_node_gpus(5, 4, 0)->no_consume = true;
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->gpu_type_count, 3);
 	ck_assert_str_eq(cluster->gpu_types[0], "");
 	ck_assert_str_eq(cluster->gpu_types[1], "a");
@@ -154,14 +133,14 @@ START_TEST(more_types_than_there_is_room_for)
 	}
 	memset(text[23], 'x', 99);
 	_type(_node_gpus(5, 1, 0), text[23], 1, 0);
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->gpu_type_count, MLQ_GPU_TYPES_MAX);
 	ck_assert_str_eq(cluster->gpu_types[15], "t15");
 	for (int t = 0; t < MLQ_GPU_TYPES_MAX; t++)
 		ck_assert_uint_eq(cluster->nodes[4].gpus[t] +
 					  cluster->nodes[5].gpus[t],
 				  0);
-	ck_assert_uint_eq(_take()->gpu_type_count, MLQ_GPU_TYPES_MAX);
+	ck_assert_uint_eq(sched_cluster_take()->gpu_type_count, MLQ_GPU_TYPES_MAX);
 }
 END_TEST
 
@@ -244,7 +223,7 @@ START_TEST(what_a_waiting_job_asks_for)
 	gres_js->gres_per_task = 1;
 	gres_js->def_cpus_per_gres = 2;
 	_wait(4, "gone")->total_gres = 1;
-	cluster = _take();
+	cluster = sched_cluster_take();
 	ck_assert_uint_eq(cluster->waiting_count, 4);
 	job = &cluster->waiting[0];
 	ck_assert(job->gres);
@@ -270,7 +249,7 @@ extern TCase *gpu_cases(void)
 {
 	TCase *tests = tcase_create("gpus");
 
-	tcase_add_checked_fixture(tests, _setup, _teardown);
+	tcase_add_checked_fixture(tests, _setup, sched_cluster_teardown);
 	tcase_add_test(tests, idle_gpus_by_type);
 	tcase_add_test(tests, more_types_than_there_is_room_for);
 	tcase_add_test(tests, what_a_running_job_has_and_asked_for);

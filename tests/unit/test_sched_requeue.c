@@ -119,8 +119,8 @@ START_TEST(one_that_ended_by_itself_is_requeued_and_no_other)
 }
 END_TEST
 
-/* Followed by its second component; Slurm requeues it by its leader. */
-START_TEST(a_heterogeneous_job_goes_as_a_whole)
+/* A running job of two components, job_ptr the second one. */
+static job_record_t *_leader(void)
 {
 	job_record_t *leader = stub_add(9, "");
 
@@ -130,6 +130,14 @@ START_TEST(a_heterogeneous_job_goes_as_a_whole)
 	leader->user_id = 1000;
 	leader->job_state = JOB_RUNNING;
 	stub_het(leader, job_ptr);
+	return leader;
+}
+
+/* Followed by its second component; Slurm requeues it by its leader. */
+START_TEST(a_heterogeneous_job_goes_as_a_whole)
+{
+	job_record_t *leader = _leader();
+
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 100);
 	ck_assert_uint_eq(stub_requeued, 9);
 	ck_assert_int_eq(told, 1);
@@ -159,12 +167,8 @@ END_TEST
 /* Slurm would requeue those that it can, and leave the others as they are. */
 START_TEST(no_part_of_a_heterogeneous_job_is_requeued)
 {
-	job_record_t *leader = stub_add(9, "");
+	job_record_t *leader = _leader();
 
-	leader->batch_flag = 1;
-	leader->details->requeue = 1;
-	leader->job_state = JOB_RUNNING;
-	stub_het(leader, job_ptr);
 	leader->job_state = JOB_CANCELLED;
 	ck_assert_int_eq(_done(MLQ_REQUEUE_NOW), 0);
 	ck_assert_str_eq(told_error, "refused"); /* not asked for ever */
