@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """With the plugin loaded and no ML job, 50 mixed jobs start in the same order as under sched/backfill."""
+import contextlib
 import os
 import random
 import threading
@@ -62,11 +63,17 @@ class Run(threading.Thread):
         c = self.c
         c.run("sacctmgr", "-i", "add", "qos", "better", "priority=100")
         c.run("sacctmgr", "-i", "modify", "user", "root", "set", "qos+=better")
-        c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
-        for options in submissions():
-            c.submit(*options)
-        self.priorities = {j: int(p) for j, p in c.jobs("%Q").items()}
-        c.run("scontrol", "update", "PartitionName=main", "State=UP")
+        with self.nothing_planned():
+            for options in submissions():
+                c.submit(*options)
+            self.priorities = {j: int(p) for j, p in c.jobs("%Q").items()}
+
+    @contextlib.contextmanager
+    def nothing_planned(self):
+        """Slurm takes several jobs one by one and may plan between two of them: it shall see all or none."""
+        self.c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
+        yield
+        self.c.run("scontrol", "update", "PartitionName=main", "State=UP")
 
     def running(self):
         return frozenset(j for j, s in self.c.jobs().items() if s in ("RUNNING", "COMPLETING"))
@@ -106,14 +113,13 @@ class Run(threading.Thread):
                     return
                 released = True
                 held = [j for j, text in self.c.jobs("%T %r").items() if text.startswith("PENDING JobHeld")]
-                self.c.run("scontrol", "release", *held)
+                with self.nothing_planned():
+                    self.c.run("scontrol", "release", *held)
                 continue
             first = [j for step in self.steps for j in step if j in now][:4]
-            # all of them are gone before anything is planned
-            self.c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
-            self.c.run("scancel", *first)
-            wait_until("they have ended", lambda: not set(first) & self.running(), 60)
-            self.c.run("scontrol", "update", "PartitionName=main", "State=UP")
+            with self.nothing_planned():
+                self.c.run("scancel", *first)
+                wait_until("they have ended", lambda: not set(first) & self.running(), 60)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root")
