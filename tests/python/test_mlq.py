@@ -80,6 +80,48 @@ class Reporting(WithCollector):
             self.assertEqual(job.counters.reported, 0)
         self.assertEqual([warning.category for warning in caught], [RuntimeWarning])
 
+    def test_whatever_float_raises_stays_inside(self):
+        class Lazy:
+            def __init__(self, error):
+                self.error = error
+
+            def __float__(self):
+                raise self.error
+
+        for error in (KeyError("x"), AssertionError(), MemoryError(), AttributeError(), OSError(), Exception()):
+            with mlq.attach() as job, self.subTest(error), self.assertWarns(RuntimeWarning):
+                job.report(1, Lazy(error))
+                self.assertEqual(job.counters.reported, 0)
+
+    def test_closed_by_another_thread_meanwhile(self):
+        result = self.run_python(
+            """
+            import mlq, threading
+
+            class Slow:  # as reading a loss from a GPU: other threads run
+                def __float__(self):
+                    reading.set()
+                    closed.wait(60)
+                    return 1.0
+
+            for i in range(20):
+                reading, closed = threading.Event(), threading.Event()
+                job = mlq.attach()
+                threads = [threading.Thread(target=job.report, args=(1, Slow())), threading.Thread(target=job.flush)]
+                for thread in threads:
+                    thread.start()
+                reading.wait(60)
+                job.close()
+                closed.set()
+                for thread in threads:
+                    thread.join(60)
+                    assert not thread.is_alive()
+            """,
+            MALLOC_PERTURB_="85",  # what is freed holds no old values
+        )
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.collector.losses(), [])
+
     def test_use_after_close(self):
         job = mlq.attach()
         job.close()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The client library against a server in the same process that answers as each test wants. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -268,6 +269,33 @@ START_TEST(test_long_absence) {
 }
 END_TEST
 
+static void* flush_in_thread(void* job) {
+  return mlq_flush(job, 60) == 0 ? job : NULL;
+}
+
+/* Whichever comes first, the handle is not freed under the one that waits. */
+START_TEST(test_detach_while_others_flush) {
+  server_behaviour_t busy = {.status = 503, .status_count = 2};
+
+  report_server_behave(server, &busy);
+  for (size_t round = 1; round <= 10; round++) {
+    mlq_job* job = mlq_attach();
+    pthread_t threads[3];
+    void* done;
+
+    report_many(job, 0, 20);
+    for (size_t i = 0; i < 3; i++)
+      ck_assert_int_eq(pthread_create(&threads[i], NULL, flush_in_thread, job), 0);
+    mlq_detach(job);
+    for (size_t i = 0; i < 3; i++) {
+      ck_assert_int_eq(pthread_join(threads[i], &done), 0);
+      ck_assert_ptr_eq(done, job);
+    }
+    ck_assert_uint_eq(report_server_count(server), 20 * round);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite* suite = suite_create("client");
   TCase* tests = tcase_create("library");
@@ -287,6 +315,7 @@ int main(void) {
   tcase_add_test(tests, test_refuses_everything_with_400);
   tcase_add_loop_test(tests, test_refused_for_good, 0, 2);
   tcase_add_test(tests, test_long_absence);
+  tcase_add_test(tests, test_detach_while_others_flush);
   suite_add_tcase(suite, tests);
   return run_suite(suite);
 }

@@ -226,13 +226,27 @@ static uint64_t settled(const mlq_job *job)
 	return atomic_load(&job->sent) + atomic_load(&job->thinned) + atomic_load(&job->refused);
 }
 
-int mlq_flush(mlq_job *job, double timeout_s)
+/* One more reference, unless the handle is not, or no longer, that of this process's job: it may be
+ * freed then and is not looked into. */
+static bool hold(const mlq_job *job)
+{
+	bool held;
+
+	pthread_mutex_lock(&registry_lock);
+	held = job && job == registered;
+	if (held)
+		references++;
+	pthread_mutex_unlock(&registry_lock);
+	return held;
+}
+
+static int flush_held(mlq_job *job, double timeout_s)
 {
 	uint64_t target, refused;
 	struct timespec deadline;
 
-	if (!job || !atomic_load(&job->active))
-		return job && atomic_load(&job->refused) ? -1 : 0;
+	if (!atomic_load(&job->active))
+		return atomic_load(&job->refused) ? -1 : 0;
 	target = atomic_load(&job->reported);
 	refused = atomic_load(&job->refused);
 	deadline_after(&deadline, timeout_s > 0 ? (timeout_s < 1e6 ? timeout_s : 1e6) : 0);
@@ -246,6 +260,17 @@ int mlq_flush(mlq_job *job, double timeout_s)
 	}
 	pthread_mutex_unlock(&job->lock);
 	return settled(job) >= target && atomic_load(&job->refused) == refused ? 0 : -1;
+}
+
+int mlq_flush(mlq_job *job, double timeout_s)
+{
+	int result = 0;
+
+	if (hold(job)) { /* another thread may detach meanwhile */
+		result = flush_held(job, timeout_s);
+		mlq_detach(job);
+	}
+	return result;
 }
 
 void mlq_get_counters(const mlq_job *job, mlq_counters *out)

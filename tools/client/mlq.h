@@ -53,7 +53,8 @@ MLQ_API int mlq_active(const mlq_job *job);
 
 /*
  * Waits until everything reported so far is acknowledged (or thinned), or timeout_s passed. 0, or
- * -1 when time ran out or mlqd refused something. 0 at once where nothing is reported.
+ * -1 when time ran out or mlqd refused something. 0 at once where nothing is reported. Another
+ * thread may detach meanwhile.
  */
 MLQ_API int mlq_flush(mlq_job *job, double timeout_s);
 

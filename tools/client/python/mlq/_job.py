@@ -46,9 +46,12 @@ class Job:
         if not self.active:
             return
         try:
-            self._library.quick.mlq_report(self._handle, float(iteration), float(loss))
-        except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+            iteration, loss = float(iteration), float(loss)
+        except Exception as error:  # __float__ of a user's or a framework's class may raise whatever it likes
             self._warn(error)
+            return
+        # read last: float() lets other threads run, and one of them may have closed the job
+        self._library.quick.mlq_report(self._handle, iteration, loss)
 
     def _warn(self, error: Exception) -> None:
         if not self._warned:
