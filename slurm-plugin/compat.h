@@ -54,27 +54,61 @@
 #define MLQ_SITE_FACTOR_RECONFIG                                               \
 	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 5, 0))
 
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 2, 0)
+typedef struct job_details job_details_t;
+#endif
+
 /*
- * The priorities of a pending job in each of its partitions, NULL when it has
- * none yet or names one partition only.
+ * The priorities of a pending job in each of its partitions, since 24.11 for
+ * each QOS as well; NULL when it has none yet or needs one only. What is unused
+ * of them is 0.
  */
 static inline uint32_t *mlq_partition_priorities(job_record_t *job_ptr,
 						 int *count)
 {
+	uint32_t *each = NULL;
+
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-	/* one for each partition and QOS that the job may have */
-	*count = 1;
-	if (job_ptr->part_ptr_list)
-		*count *= list_count(job_ptr->part_ptr_list);
-	if (job_ptr->qos_list)
-		*count *= list_count(job_ptr->qos_list);
-	return job_ptr->part_prio ? job_ptr->part_prio->priority_array : NULL;
+	if (job_ptr->prio_mult)
+		each = job_ptr->prio_mult->priority_array;
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+	if (job_ptr->part_prio)
+		each = job_ptr->part_prio->priority_array;
 #else
-	*count = 0;
-	if (!job_ptr->part_ptr_list || !job_ptr->priority_array)
-		return NULL;
-	*count = list_count(job_ptr->part_ptr_list);
-	return job_ptr->priority_array;
+	each = job_ptr->priority_array;
+#endif
+	*count = each ? xsize(each) / sizeof(*each) : 0;
+	return each;
+}
+
+/* The job that a change is for. */
+static inline void mlq_desc_set_job(job_desc_msg_t *desc, uint32_t job_id)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	desc->step_id.job_id = job_id;
+#else
+	desc->job_id = job_id;
+#endif
+}
+
+/* Whether Slurm takes no change yet: before 24.11 until slurmdbd knows the job. */
+static inline bool mlq_too_early(int rc)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+	(void)rc;
+	return false;
+#else
+	return rc == ESLURM_JOB_SETTING_DB_INX;
+#endif
+}
+
+/* As its user would requeue it. */
+static inline int mlq_requeue_job(job_record_t *job_ptr)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	return job_requeue_internal(job_ptr->user_id, job_ptr, false, 0);
+#else
+	return job_requeue(job_ptr->user_id, job_ptr->job_id, NULL, false, 0);
 #endif
 }
 

@@ -20,7 +20,7 @@ typedef struct {
 
 typedef struct {
 	const mlq_gpu_types_t *types;
-	const struct job_details *details;
+	const job_details_t *details;
 	mlq_waiting_snapshot_t *job;
 	uint64_t gpus;
 } wanted_walk_t;

@@ -63,7 +63,7 @@ static int _shrink(job_record_t *job_ptr, char *nodes)
 	slurm_init_job_desc_msg(&desc);
 	slurm_msg_t_init(&msg);
 	msg.data = &desc;
-	desc.job_id = job_ptr->job_id;
+	mlq_desc_set_job(&desc, job_ptr->job_id);
 	desc.req_nodes = nodes;
 	/* user_id stays NO_VAL: what the user may do, and no more */
 	return update_job(&msg, job_ptr->user_id, false);
@@ -98,7 +98,7 @@ static void _apply_one(mlq_engine_t *engine, const mlq_node_shrink_t *shrink,
 		     attempt.nodes, shrink->reason);
 	}
 	xfree(attempt.nodes);
-	if ((rc != MLQ_NOT_TRIED) && (rc != ESLURM_JOB_SETTING_DB_INX))
+	if ((rc != MLQ_NOT_TRIED) && !mlq_too_early(rc))
 		mlq_engine_node_shrink_done(engine, time(NULL), shrink,
 					    mlq_attempt_error(rc));
 }

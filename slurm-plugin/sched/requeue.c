@@ -132,8 +132,7 @@ static int _try(void *arg)
 		return ESLURM_DISABLED;
 	if (requeue->kind == MLQ_REQUEUE_WARN)
 		return _warn(leader);
-	/* as its user would */
-	return job_requeue(leader->user_id, leader->job_id, NULL, false, 0);
+	return mlq_requeue_job(leader);
 }
 
 static void _apply_one(mlq_engine_t *engine, const mlq_requeue_t *requeue,

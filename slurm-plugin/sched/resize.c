@@ -38,7 +38,7 @@ static job_record_t *_same_job(const mlq_sizing_t *sizing)
 }
 
 /* A variable that the batch script gets instead of the one from sbatch. */
-static void _set_environment(struct job_details *details, const char *name,
+static void _set_environment(job_details_t *details, const char *name,
 			     uint32_t value)
 {
 	size_t length = strlen(name);
@@ -78,7 +78,7 @@ static void _set_variables(job_record_t *job_ptr, uint32_t tasks)
 /* Of this record alone, also where it is a heterogeneous job's leader. */
 static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 {
-	struct job_details *details = job_ptr->details;
+	job_details_t *details = job_ptr->details;
 	job_desc_msg_t desc;
 	slurm_msg_t msg;
 	int rc;
@@ -86,7 +86,7 @@ static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 	slurm_init_job_desc_msg(&desc);
 	slurm_msg_t_init(&msg);
 	msg.data = &desc;
-	desc.job_id = sizing->job_id;
+	mlq_desc_set_job(&desc, sizing->job_id);
 	desc.num_tasks = sizing->tasks;
 	desc.min_cpus = sizing->cpus;
 	if (sizing->nodes) {
@@ -116,7 +116,7 @@ static void _apply_one(mlq_engine_t *engine, const mlq_sizing_t *sizing,
 {
 	int rc = mlq_attempt(_try, (void *)sizing, stats);
 
-	if ((rc == MLQ_NOT_TRIED) || (rc == ESLURM_JOB_SETTING_DB_INX))
+	if ((rc == MLQ_NOT_TRIED) || mlq_too_early(rc))
 		return; /* later */
 	if (rc == SLURM_SUCCESS) {
 		mlq_attempt_done(stats);

@@ -16,7 +16,7 @@ static bool _stands_for_tasks(job_record_t *job_ptr)
 }
 
 /* Features joined by & alone do not say how many nodes have which. */
-static bool _counts_features(const struct job_details *details)
+static bool _counts_features(const job_details_t *details)
 {
 	return (details->features && strpbrk(details->features, "|[]()*")) ||
 	       (details->cluster_features && details->cluster_features[0]);
@@ -29,7 +29,7 @@ static bool _asks_for_gres(job_record_t *job_ptr)
 
 static const char *_refusal(job_record_t *job_ptr)
 {
-	const struct job_details *details = job_ptr->details;
+	const job_details_t *details = job_ptr->details;
 
 	if (!job_ptr->batch_flag)
 		return "it is no batch job";
@@ -60,7 +60,7 @@ static const char *_refusal(job_record_t *job_ptr)
 
 extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 {
-	const struct job_details *details = job_ptr->details;
+	const job_details_t *details = job_ptr->details;
 
 	memset(out, 0, sizeof(*out));
 	out->refusal = _refusal(job_ptr);

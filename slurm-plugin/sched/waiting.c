@@ -119,7 +119,7 @@ static bool _fill(mlq_waiting_t *to, job_record_t *job_ptr,
 {
 	mlq_waiting_snapshot_t *job = &to->jobs[to->count];
 	char *features = to->features[to->count];
-	struct job_details *details = job_ptr->details;
+	job_details_t *details = job_ptr->details;
 	part_walk_t walk = {.parts = parts};
 
 	memset(job, 0, sizeof(*job));
