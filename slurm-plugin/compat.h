@@ -58,6 +58,15 @@
 typedef struct job_details job_details_t;
 #endif
 
+/* renamed in the middle of two series: 24.11.7 and 25.05.1 */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 1) ||                     \
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 7) &&               \
+	 SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0))
+#define MLQ_PRIORITIES prio_mult
+#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+#define MLQ_PRIORITIES part_prio
+#endif
+
 /*
  * The priorities of a pending job in each of its partitions, since 24.11 for
  * each QOS as well; NULL when it has none yet or needs one only. What is unused
@@ -68,12 +77,9 @@ static inline uint32_t *mlq_partition_priorities(job_record_t *job_ptr,
 {
 	uint32_t *each = NULL;
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
-	if (job_ptr->prio_mult)
-		each = job_ptr->prio_mult->priority_array;
-#elif SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
-	if (job_ptr->part_prio)
-		each = job_ptr->part_prio->priority_array;
+#ifdef MLQ_PRIORITIES
+	if (job_ptr->MLQ_PRIORITIES)
+		each = job_ptr->MLQ_PRIORITIES->priority_array;
 #else
 	each = job_ptr->priority_array;
 #endif

@@ -96,9 +96,10 @@ Line best_line(std::span<const Observation> points) {
 /// The mean of what lies around the median: robust as that, but with less of the noise.
 double RankTimeFit::Point::typical() const {
   std::array<double, kRepeats> sorted;
+  sorted.fill(std::numeric_limits<double>::infinity());
   const std::size_t n = seconds.size();
   for (std::size_t i = 0; i < n; ++i) sorted[i] = seconds[i];
-  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
+  std::sort(sorted.begin(), sorted.end());
   const double median = n == 0 ? 0 : 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
   double sum = 0;
   std::size_t near = 0;

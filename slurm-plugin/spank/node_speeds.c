@@ -88,7 +88,7 @@ static double _median(double *speeds, size_t count)
 }
 
 /* Adds one entry for every node that is known; its length, -1 if too long. */
-static int _append(const table_t *known, hostlist_t nodes, double median,
+static int _append(const table_t *known, struct hostlist *nodes, double median,
 		   char *out, size_t size)
 {
 	size_t used = 0;
@@ -116,7 +116,7 @@ static int _append(const table_t *known, hostlist_t nodes, double median,
 	return (int)used;
 }
 
-static size_t _speeds_of(const table_t *known, hostlist_t nodes, double *speeds,
+static size_t _speeds_of(const table_t *known, struct hostlist *nodes, double *speeds,
 			 size_t most)
 {
 	size_t count = 0;
@@ -135,8 +135,8 @@ static size_t _speeds_of(const table_t *known, hostlist_t nodes, double *speeds,
 int node_speeds_format(const char *answer, const char *nodelist, char *out,
 		       size_t size)
 {
-	hostlist_t nodes = slurm_hostlist_create(nodelist);
-	hostlist_t again = slurm_hostlist_create(nodelist);
+	struct hostlist *nodes = slurm_hostlist_create(nodelist);
+	struct hostlist *again = slurm_hostlist_create(nodelist);
 	double *speeds = NULL;
 	table_t known;
 	size_t count = 0;
@@ -189,7 +189,7 @@ void node_speeds_part(const char *speeds, const char *nodelist,
 		      const char *tasks_per_node, uint32_t ranks, uint32_t node,
 		      node_part_t *part)
 {
-	hostlist_t nodes = slurm_hostlist_create(nodelist);
+	struct hostlist *nodes = slurm_hostlist_create(nodelist);
 	uint32_t left = 0, tasks = 0, seen = 0, here = 0, index = 0;
 	const char *at = tasks_per_node;
 	table_t known;

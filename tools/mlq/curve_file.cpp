@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view s) {
                                          : s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-std::string quoted(std::string_view s) {
+std::string in_quotes(std::string_view s) {
   return "'" + printable(s.substr(0, 40)) + (s.size() > 40 ? "...'" : "'");
 }
 
@@ -117,7 +117,7 @@ std::optional<std::size_t> column(const Names& header, const std::string& asked,
   };
   if (!asked.empty()) {
     if (const auto at = place(asked)) return at;
-    throw CurveFileError(std::string("has no ") + what + " column " + quoted(asked) +
+    throw CurveFileError(std::string("has no ") + what + " column " + in_quotes(asked) +
                          "; columns: " + joined(header));
   }
   for (const auto name : usual)
@@ -128,7 +128,7 @@ std::optional<std::size_t> column(const Names& header, const std::string& asked,
 
 double cell_number(std::string_view cell, const char* what, std::size_t line) {
   if (const auto value = number(cell)) return *value;
-  throw CurveFileError("line " + std::to_string(line) + ": " + what + " " + quoted(cell) +
+  throw CurveFileError("line " + std::to_string(line) + ": " + what + " " + in_quotes(cell) +
                        " is not a number");
 }
 
@@ -240,13 +240,15 @@ std::vector<CurveRow> rows_of(const std::vector<const json_t*>& entries, const C
     if (loss == nullptr) continue;
     const json_t* step = json_object_get(entries[i], step_key.c_str());
     if (step == nullptr && !step_key.empty())
-      throw CurveFileError("entry " + std::to_string(i + 1) + " has a loss but no step " + quoted(step_key));
+      throw CurveFileError("entry " + std::to_string(i + 1) + " has a loss but no step " +
+                           in_quotes(step_key));
     rows.push_back({step == nullptr ? static_cast<double>(rows.size()) : json_value(step, "step", i + 1),
                     json_value(loss, "loss", i + 1)});
   }
   if (rows.empty() && !keys.empty())
-    throw CurveFileError((columns.loss.empty() ? "has no losses; name one of these with --loss: "
-                                               : "has no losses named " + quoted(columns.loss) + "; keys: ") +
+    throw CurveFileError((columns.loss.empty()
+                              ? "has no losses; name one of these with --loss: "
+                              : "has no losses named " + in_quotes(columns.loss) + "; keys: ") +
                          joined(keys));
   return rows;
 }
@@ -310,7 +312,7 @@ std::vector<CurveRow> read_curve(const std::string& path, const CurveColumns& co
   std::vector<CurveRow> rows = json ? read_json(body, columns) : read_csv(body, columns);
   if (rows.empty())
     throw CurveFileError(columns.loss.empty() ? "has no losses"
-                                              : "has no losses named " + quoted(columns.loss));
+                                              : "has no losses named " + in_quotes(columns.loss));
   return rows;
 }
 

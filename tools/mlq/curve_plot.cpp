@@ -19,7 +19,7 @@ namespace mlq::cli {
 namespace {
 
 // gnuplot's single-quoted string: no escapes but the doubled quote.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "'";
   for (const char c : text) {
     if (std::iscntrl(static_cast<unsigned char>(c))) continue;
@@ -36,7 +36,7 @@ std::string number(double value) {
 }
 
 std::string terminal(const std::string& png) {
-  if (!png.empty()) return "set terminal png size 1000,600\nset output " + quoted(png) + "\n";
+  if (!png.empty()) return "set terminal png size 1000,600\nset output " + in_quotes(png) + "\n";
   winsize size{};
   const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
   const int columns = known ? std::clamp<int>(size.ws_col - 1, 40, 200) : 79;
@@ -47,7 +47,7 @@ std::string terminal(const std::string& png) {
 std::string script(const std::string& title, const std::vector<CurveRow>& rows,
                    const std::vector<PlotFuture>& futures, const std::string& png) {
   const bool ascii = png.empty();
-  std::string out = terminal(png) + "set title " + quoted(title) +
+  std::string out = terminal(png) + "set title " + in_quotes(title) +
                     " noenhanced\nset xlabel 'step'\nset ylabel 'loss'\n" +
                     "set style fill transparent solid 0.25 noborder\nset key top right\n$points << EOD\n";
   for (const CurveRow& row : rows)

@@ -58,7 +58,7 @@ std::vector<Bin> bins_of(const PolicyRuns& result, double width, std::size_t cou
   return bins;
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? "''" : std::string(1, c);
   return out + "'";
@@ -111,7 +111,7 @@ void write_data(std::FILE* out, const std::vector<PolicyRuns>& results) {
 }
 
 void write_plot(std::FILE* out, const std::vector<PolicyRuns>& results, const std::string& file) {
-  std::fprintf(out, "set terminal %s\nset output %s\n", terminal_for(file).c_str(), quoted(file).c_str());
+  std::fprintf(out, "set terminal %s\nset output %s\n", terminal_for(file).c_str(), in_quotes(file).c_str());
   write_data(out, results);
   std::fprintf(out, "set multiplot layout 2,2\nset grid\nset key top right\n");
   std::fprintf(
@@ -119,17 +119,17 @@ void write_plot(std::FILE* out, const std::vector<PolicyRuns>& results, const st
       "set title 'Mean normalised loss of the jobs in the cluster'\nset xlabel 's'\nset yrange [0:*]\nplot ");
   for (std::size_t r = 0; r < results.size(); ++r)
     std::fprintf(out, "%s$over%zu using 1:2 with lines lw 2 title %s", r ? ", " : "", r,
-                 quoted(results[r].policy).c_str());
+                 in_quotes(results[r].policy).c_str());
   std::fprintf(out, "\nset title 'Cores held by the quarter of jobs with the highest loss'\nplot ");
   for (std::size_t r = 0; r < results.size(); ++r)
     std::fprintf(out, "%s$over%zu using 1:3 with lines lw 2 title %s", r ? ", " : "", r,
-                 quoted(results[r].policy).c_str());
+                 in_quotes(results[r].policy).c_str());
   std::fprintf(out,
                "\nset title 'Mean time to a share of the loss reduction (s)'\nset xlabel ''\nset style data "
                "histograms\nset style fill solid 0.7\nset key top left\nplot ");
   for (std::size_t r = 0; r < results.size(); ++r)
     std::fprintf(out, "%s$bars using %zu%s title %s", r ? ", " : "", r + 2, r ? "" : ":xtic(1)",
-                 quoted(results[r].policy).c_str());
+                 in_quotes(results[r].policy).c_str());
   std::fprintf(
       out,
       "\nset key below\nset title 'Share of cores by loss of the job (%%)'\nset style histogram "

@@ -26,7 +26,7 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -79,8 +79,8 @@ std::unique_ptr<SpeedReporter> SpeedReporter::of_environment(std::uint32_t rank,
   if (family.empty() || unit.empty() || post_target().url.empty()) return nullptr;
   auto here = ranks_of_node(rank, ranks);
   if (here.empty()) return nullptr;
-  return std::make_unique<SpeedReporter>(R"({"v": 1, "family": )" + quoted(family) + R"(, "unit": )" +
-                                             quoted(unit) + R"(, "node": )" + quoted(node_name()),
+  return std::make_unique<SpeedReporter>(R"({"v": 1, "family": )" + in_quotes(family) + R"(, "unit": )" +
+                                             in_quotes(unit) + R"(, "node": )" + in_quotes(node_name()),
                                          std::move(here));
 }
 
