@@ -310,13 +310,19 @@ START_TEST(stores_of_others_are_refused) {
   } catch (const std::runtime_error& error) {
     ck_assert_ptr_nonnull(strstr(error.what(), "has version 99, this mlqd knows versions up to"));
   }
-  Database(folder.file("foreign"), Database::Mode::write).execute("CREATE TABLE t(x)");
+  Database foreign(folder.file("foreign"), Database::Mode::write);
+  foreign.execute("CREATE TABLE t(x)");
   try {
     Store store(folder.file("foreign"));
     ck_abort_msg("a foreign store was opened");
   } catch (const std::runtime_error& error) {
     ck_assert_ptr_nonnull(strstr(error.what(), "another program's"));
   }
+  // and left as they were: the journal's mode is kept in the file
+  Statement mode(foreign, "PRAGMA journal_mode");
+  ck_assert(mode.step());
+  check_text(mode.text(0), "delete");
+  ck_assert_int_eq(foreign.integer("PRAGMA auto_vacuum"), 0);
 }
 END_TEST
 

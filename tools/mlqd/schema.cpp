@@ -86,7 +86,13 @@ CREATE TABLE batch(
 
 constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
-std::int64_t check_kind(Database& database, const std::string& path, std::size_t newest) {
+}  // namespace
+
+std::span<const char* const> migrations() {
+  return kMigrations;
+}
+
+std::int64_t check_store(Database& database, const std::string& path, std::size_t newest) {
   const std::int64_t version = database.integer("PRAGMA user_version");
   const std::int64_t application = database.integer("PRAGMA application_id");
   const bool fresh =
@@ -100,14 +106,8 @@ std::int64_t check_kind(Database& database, const std::string& path, std::size_t
   return version;
 }
 
-}  // namespace
-
-std::span<const char* const> migrations() {
-  return kMigrations;
-}
-
 void migrate(Database& database, const std::string& path, std::span<const char* const> migrations) {
-  const std::int64_t from = check_kind(database, path, migrations.size());
+  const std::int64_t from = check_store(database, path, migrations.size());
   for (std::size_t i = static_cast<std::size_t>(from); i < migrations.size(); ++i) {
     database.execute("BEGIN IMMEDIATE");
     try {

@@ -50,6 +50,7 @@ StoreLock::~StoreLock() {
 
 Store::Store(const std::string& path) : lock_(path), database_(path, Database::Mode::write) {
   try {
+    check_store(database_, path, migrations().size());  // nothing is changed in what is not ours
     set_up(database_);
     migrate(database_, path, migrations());
   } catch (const SqliteError& error) {
