@@ -72,6 +72,15 @@ class Launcher(unittest.TestCase):
         self.assertEqual(code, 127)
         self.assertIn("cannot start \"/nonexistent/program\"", err)
 
+    def test_signals_do_for_a_rank_what_they_do_without_the_agent(self):
+        show = ["grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"]
+        wanted = subprocess.run(show, capture_output=True, text=True, check=True, timeout=60).stdout
+        for options in ([], ["--label"]):
+            code, out, err = self.run_to_end(*show, options=["--ranks", "1", *options])
+            self.assertEqual((code, out.replace("[0] ", ""), err), (0, wanted, ""))
+        # so a pipe in a training ends when its reader does
+        self.assertEqual(self.run_to_end("sh", "-c", "yes | head -n 1", options=["--ranks", "1"]), (0, "y\n", ""))
+
     def test_one_failed_rank_ends_the_others(self):
         script = ("trap 'echo told; exit 3' TERM; touch up$RANK; [ $RANK != 2 ] || while :; do "
                   "[ -e up0 ] && [ -e up1 ] && [ -e up3 ] && exit 5; sleep 0.1; done; while :; do sleep 0.1; done")
@@ -86,7 +95,7 @@ class Launcher(unittest.TestCase):
         script = f"trap '' TERM; [ $RANK = 1 ] && exit 5; echo $$ {mark} >&2; while :; do sleep 0.1; done"
         code, _, _ = self.run_to_end("bash", "-c", script, cores=2, options=["--grace", "1"])
         self.assertEqual(code, 5)
-        self.assertEqual(running(mark), [])
+        wait_until("every rank is gone", lambda: not running(mark))
 
     def test_signals_reach_every_rank(self):
         script = "trap 'echo usr2' USR2; trap 'echo term; exit 0' TERM; echo ready; while :; do sleep 0.05; done"

@@ -83,6 +83,7 @@ std::vector<std::string> assignments(const Environment& environment) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != agent) _exit(127);
   for (const int number : kHandedOn) std::signal(number, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);  // else `writer | head` in a training would not end
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
