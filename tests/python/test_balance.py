@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Balanced batches: one decision on all ranks, exact sums, exact gradients, every sample once an epoch."""
 
+import copy
 import json
 import os
+import pickle
 import random
 import signal
 import socket
@@ -84,6 +86,13 @@ class Decisions(unittest.TestCase):
             Balancer(100, 3, 0, policy="x")
         with self.assertRaisesRegex(ValueError, "24 are needed|3 numbers"):
             balancer.update([1, 2, 3])
+
+    def test_a_handle_has_one_owner(self):
+        balancer = Balancer(64, 2, 0)
+        for take in (copy.copy, copy.deepcopy, pickle.dumps):
+            with self.subTest(take), self.assertRaisesRegex(TypeError, "neither copied nor pickled"):
+                take(balancer)
+        self.assertEqual(sum(balancer.sizes), 64)
 
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")

@@ -118,6 +118,10 @@ class Balancer:
         if handle:
             self._lib.mlq_balance_destroy(handle)
 
+    def __reduce__(self):
+        # a copy would free the handle a second time
+        raise TypeError("a Balancer is neither copied nor pickled: each rank makes its own")
+
     @property
     def sizes(self) -> List[int]:
         """Samples of each rank in the coming iteration; sums to global_batch."""
