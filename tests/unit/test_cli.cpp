@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/check_cpp.hpp"
 #include "tools/mlq/collector.hpp"
 #include "tools/mlq/error.hpp"
 #include "tools/mlq/explanation.hpp"
@@ -17,14 +18,12 @@
 #include "tools/mlq/job_view.hpp"
 #include "tools/mlq/sketch.hpp"
 
-#include <check.h>  // after the library: its macros clash with <ios>
-
 using namespace mlq::cli;
 
 namespace {
 
-void expect(const std::string& got, const char* wanted) {
-  ck_assert_str_eq(got.c_str(), wanted);
+void expect(const std::string& got, const std::string& wanted) {
+  check_text(got, wanted);
 }
 
 template <typename Body>
@@ -207,7 +206,18 @@ START_TEST(test_table) {
   expect(lines[1], "    7 long-+  0.5 ann");
   expect(lines[2], " 1234 s         - bo");
   lines = format_table({a}, parse_format("jobid,name,loss"), 0, TableStyle::aligned, Header::left_out);
-  expect(lines[0], "7 long-name|x 0.5");  // nothing is cut unasked
+  expect(lines[0], "7 long-name|x 0.5");
+  // cut unasked where it would hide what follows
+  b.name = std::string(1000, 'n');
+  lines = format_table({a, b}, parse_format("jobid,name,loss"), 0, TableStyle::aligned, Header::left_out);
+  expect(lines[0], "   7 long-name|x" + std::string(64 - 11, ' ') + " 0.5");
+  expect(lines[1], "1234 " + std::string(63, 'n') + "+   -");
+  lines = format_table({b}, parse_format("jobid,name"), 0, TableStyle::aligned, Header::left_out);
+  expect(lines[0], "1234 " + b.name);
+  lines = format_table({b}, parse_format("jobid,name:100,loss"), 0, TableStyle::aligned, Header::left_out);
+  expect(lines[0], "1234 " + std::string(99, 'n') + "+ -");
+  lines = format_table({b}, parse_format("jobid,name,loss"), 0, TableStyle::parsable, Header::left_out);
+  expect(lines[0], "1234|" + b.name + "|-");
   lines = format_table({a}, parse_format("jobid,name:6,loss"), 0, TableStyle::parsable, Header::shown);
   expect(lines[0], "JOBID|NAME|LOSS");
   expect(lines[1], "7|long-name?x|0.5");

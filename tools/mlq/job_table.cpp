@@ -13,6 +13,9 @@ namespace {
 
 using Job = const JobView&;
 constexpr std::size_t kWidthMax = 1024;
+/// Of a column that was given no width and is not the last: one job's long name hides no column of the
+/// others.
+constexpr std::size_t kUsualWidthMax = 64;
 
 std::string or_dash(const std::string& text) {
   return text.empty() ? "-" : printable(text);
@@ -180,8 +183,9 @@ std::vector<std::string> format_table(const std::vector<JobView>& jobs,
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     widths.push_back(columns[i].width);
-    if (columns[i].width == 0)
-      for (const Row& row : rows) widths[i] = std::max(widths[i], width(row[i]));
+    if (columns[i].width != 0) continue;
+    for (const Row& row : rows) widths[i] = std::max(widths[i], width(row[i]));
+    if (i + 1 < columns.size()) widths[i] = std::min(widths[i], kUsualWidthMax);
   }
   std::vector<std::string> lines;
   for (const Row& row : rows) {
