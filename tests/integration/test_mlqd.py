@@ -173,6 +173,19 @@ class Starts(WithDaemon):
         self.assertIn("another program's", self.fails(store=f"{d.dir}/db3"))
         self.assertEqual(d.local("GET", "/v1/health")[0], 200)
 
+    def test_configuration_file_that_is_wrong(self):
+        config = pathlib.Path(self.mlqd.dir, "wrong.conf")
+        for line, message in (
+            ("bogus = 1", 'mlqd: error: --config: there is no option "bogus" that a file may set'),
+            ("rate = nan", 'mlqd: error: --rate: a number from 0.1 to 1000000000 is allowed, given was "nan"'),
+            ("help = true", "mlqd: error: help: This option is not allowed in a configuration file"),
+        ):
+            config.write_text(line + "\n", encoding="utf-8")
+            command = [*self.mlqd.arguments(), "--config", str(config)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SLACK)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn(message, done.stderr)
+
     def test_key_is_read_anew(self):
         d = self.mlqd
         old = d.token()

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 MLQ = os.path.join(os.getcwd(), "mlq")
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
 NOW = 1_800_000_000.0
 
 JOBS = [
@@ -192,8 +193,45 @@ class Commands(unittest.TestCase):
                 error = self.mlq(*arguments, status=1).stderr
                 self.assertTrue(error.startswith("mlq: error: "), error)
                 self.assertIn(message, error)
-        for arguments in ([], ["nonsense"], ["status", "--url", "host:1"], ["status", "--url", "http://127.0.0.1:1"]):
+        for arguments, message in [
+            ([], "a command is needed: status, "),
+            (["nonsense"], 'there is no command "nonsense": status, '),
+            (["--nonsense"], 'there is no command "--nonsense": status, '),
+            (["\033[31m"], 'there is no command "?[31m"'),
+        ]:
+            self.assertIn(message, self.mlq(*arguments, url=False, status=1).stderr)
+        for arguments in (["status", "--url", "host:1"], ["status", "--url", "http://127.0.0.1:1"]):
             self.assertTrue(self.mlq(*arguments, url=False, status=1).stderr.startswith("mlq: error: "))
+
+    def test_a_replay_that_would_say_nothing_is_refused(self):
+        trace = os.path.join(DATA, "worker-speed", "pai-minibatch-job2.csv")
+        for arguments, message in [
+            (["--trace", "/nonexistent"], "/nonexistent: cannot be read: No such file"),
+            (["--trace", "/dev/null"], "/dev/null: is empty"),
+            (["--batch", "0"], "--batch"),
+            (["--batch", "-1"], "--batch"),
+            (["--grain", "0"], "--grain: Value 0 not in range 1 to 1000000000000"),
+            (["--batch", "100", "--grain", "101"], "--grain: at most the global batch, 100, is allowed, given was 101"),
+            (["--skip", "-1"], "--skip"),
+            (["--skip", "239"], "--skip: less than the 239 iterations of the trace is allowed, given was 239"),
+            (["--json", "-P"], "excludes"),
+        ]:
+            with self.subTest(arguments):
+                given = arguments if "--trace" in arguments else ["--trace", trace, *arguments]
+                self.assertIn(message, self.mlq("balance", *given, url=False, status=1).stderr)
+
+    def test_a_simulation_that_would_not_end_or_not_be_seen_is_refused(self):
+        curves = ["--traces", os.path.join(DATA, "loss-curves"), "--only", "cnn-002", "--jobs", "2"]
+        for arguments, message in [
+            (["--unit", "641"], "--unit 641: no job could start, there are 640 cores of a kind"),
+            (["--classes", "4x1,4x1", "--unit", "5"], "--unit 5: no job could start, there are 4 cores of a kind"),
+            (["--plot", "x.foo"], "--plot x.foo: the ending must be"),
+            (["--plot", "/nonexistent/x.png"], "--plot /nonexistent/x.png: cannot be written: No such file"),
+        ]:
+            with self.subTest(arguments):
+                result = self.mlq("simulate", *curves, *arguments, url=False, status=1)
+                self.assertIn(message, result.stderr)
+                self.assertEqual(result.stdout, "")
 
     def test_error_as_json(self):
         result = self.mlq("explain", "99", "--json", status=1)
@@ -226,6 +264,24 @@ class Watch(unittest.TestCase):
         )
         self.assertEqual((result.returncode, result.stdout), (0, "step 1 loss 2\nno end"))
         self.assertIn("not inside a job", result.stderr)
+
+    def test_output_that_is_lost_is_said(self):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MLQ_")}
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run(
+                [MLQ, "watch", "-"], input=b"step 1 loss 2\n", env=environment, stdout=full, stderr=subprocess.PIPE
+            )
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count(b"mlq: error: standard output cannot be written: No space left"), 1)
+        # a reader that had enough is no fault
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "wb") as gone:
+            result = subprocess.run(
+                [MLQ, "watch", "-"], input=b"step 1 loss 2\n", env=environment, stdout=gone, stderr=subprocess.PIPE
+            )
+        self.assertEqual(result.returncode, 0)
+        self.assertNotIn(b"error", result.stderr)
 
     def test_ends_with_the_process(self):
         log = os.path.join(os.getcwd(), f"watch-{os.getpid()}.log")

@@ -59,6 +59,20 @@ def programs():
         waiting += [[*words, name] for name in sorted(subcommands)]
 
 
+class Numbers(unittest.TestCase):
+    def test_no_option_takes_what_is_outside_its_range(self):
+        for words, _, _ in programs():
+            for line in output(*words, "--help").splitlines():
+                found = re.match(r"  (?:-.,)?(--[a-z-]+).*FLOAT in \[(\S+) - (\S+)\]", line)
+                for value in ("nan", "-nan", "inf", "-inf", "1e400", "x", "-1") if found else ():
+                    with self.subTest(option=found[1], value=value):
+                        command = [*map(str, words), f"{found[1]}={value}"]
+                        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+                        self.assertNotEqual(result.returncode, 0)
+                        expected = f'error: {found[1]}: a number from {found[2]} to {found[3]} is allowed, given was "{value}"'
+                        self.assertIn(expected, result.stderr)
+
+
 class ManPages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("groff"), "needs groff")
     def test_they_render_without_a_warning(self):

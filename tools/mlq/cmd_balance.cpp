@@ -26,12 +26,19 @@ struct Results {
 
 Results replay(const BalanceOptions& options, const balance::SpeedTrace& trace) {
   Results results;
+  if (options.skip >= trace.speeds.size())
+    throw std::runtime_error("--skip: less than the " + std::to_string(trace.speeds.size()) +
+                             " iterations of the trace is allowed, given was " +
+                             std::to_string(options.skip));
   for (const auto& name : options.predictors)
     results.rmse.push_back(balance::prediction_rmse(trace, name, options.skip));
   balance::PolicyOptions policy{.global_batch = options.batch ? options.batch : 256 * trace.workers.size(),
                                 .ranks = trace.workers.size(),
                                 .grain = options.grain,
                                 .epoch_iterations = options.epoch};
+  if (policy.grain > policy.global_batch)
+    throw std::runtime_error("--grain: at most the global batch, " + std::to_string(policy.global_batch) +
+                             ", is allowed, given was " + std::to_string(policy.grain));
   for (const auto& name : options.policies)
     results.replays.push_back(balance::replay_policy(trace, name, policy));
   return results;
@@ -106,13 +113,15 @@ void add_balance(CLI::App& app, Context& context) {
   command->add_option("--policy", options->policies, "Sizing policies to compare")
       ->delimiter(',')
       ->check(CLI::IsMember(policies));
-  command->add_option("--batch", options->batch, "Global batch in samples (default 256 a worker)");
-  command->add_option("--grain", options->grain, "Batches are multiples of this")->check(CLI::PositiveNumber);
-  command->add_option("--epoch", options->epoch, "Iterations of an epoch, for dbs")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--skip", options->skip, "Iterations at the start that the errors leave out");
-  command->add_flag("--json", options->json, "JSON on standard output");
-  command->add_flag("-P,--parsable2", options->parsable, "Fields separated by |");
+  const auto count = CLI::Range(std::uint64_t{1}, std::uint64_t{1000000000000});
+  command->add_option("--batch", options->batch, "Global batch in samples (default 256 a worker)")
+      ->check(count);
+  command->add_option("--grain", options->grain, "Batches are multiples of this")->check(count);
+  command->add_option("--epoch", options->epoch, "Iterations of an epoch, for dbs")->check(count);
+  command->add_option("--skip", options->skip, "Iterations at the start that the errors leave out")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1000000000000}));
+  auto* json = command->add_flag("--json", options->json, "JSON on standard output");
+  command->add_flag("-P,--parsable2", options->parsable, "Fields separated by |")->excludes(json);
   command->callback([options, &context] {
     try {
       const auto trace = read_speed_trace(options->trace);

@@ -11,6 +11,7 @@
 
 #include "tools/mlq/commands.hpp"
 #include "tools/mlq/simulate.hpp"
+#include "tools/number_range.hpp"
 
 namespace mlq::cli {
 
@@ -78,7 +79,14 @@ void set_pools(Options& options) {
   for (const std::string& text : options.classes) options.config.pools.push_back(parse_class(text));
   if (options.config.pools.size() > max_pools) throw SimulateError("--classes: at most 64 node classes");
   options.draw.cluster_cores = 0;
-  for (const Pool& pool : options.config.pools) options.draw.cluster_cores += pool.capacity * pool.speed;
+  double largest = 0;
+  for (const Pool& pool : options.config.pools) {
+    options.draw.cluster_cores += pool.capacity * pool.speed;
+    largest = std::max<double>(largest, pool.capacity);
+  }
+  if (options.unit > largest)
+    throw SimulateError("--unit " + std::to_string(options.unit) + ": no job could start, there are " +
+                        std::to_string(static_cast<unsigned>(largest)) + " cores of a kind");
 }
 
 std::vector<simulation::SimJob> make_jobs(const Options& options,
@@ -132,8 +140,8 @@ std::vector<PolicyRuns> run_all(Options& options) {
 }
 
 void add_workload_options(CLI::App& command, Options& o) {
-  const auto positive = CLI::Range(1e-9, 1e12);
-  const auto not_negative = CLI::Range(0.0, 1e12);
+  const auto positive = number_range(1e-9, 1e12);
+  const auto not_negative = number_range(0.0, 1e12);
   command.add_option("--traces", o.traces, "Folder of loss curves, CSV files with the header step,loss")
       ->required()
       ->check(CLI::ExistingDirectory);
@@ -167,7 +175,7 @@ void add_workload_options(CLI::App& command, Options& o) {
       .add_option(
           "--load", o.draw.load,
           "Work that arrives over work that the cluster can do meanwhile; 0 with --workload: as it is")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_range(0.0, 100.0))
       ->capture_default_str();
   command.add_option("--sizes", o.draw.sizes, "Sizes of data sets, drawn alike")
       ->delimiter(',')
@@ -176,13 +184,13 @@ void add_workload_options(CLI::App& command, Options& o) {
       ->check(CLI::IsMember({"iteration", "job"}))
       ->capture_default_str();
   command.add_option("--serial", o.draw.serial, "Share of an iteration that no core speeds up")
-      ->check(CLI::Range(0.0, 0.99))
+      ->check(number_range(0.0, 0.99))
       ->capture_default_str();
   command.add_option("--noise", o.draw.noise, "Relative standard deviation of the reported losses")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(number_range(0.0, 10.0))
       ->capture_default_str();
   command.add_option("--iterations", o.draw.says_iterations, "Share of jobs that state their iterations")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_range(0.0, 1.0))
       ->capture_default_str();
   command.add_option("--report-delay", o.config.report_delay, "Seconds until a loss is known")
       ->check(not_negative)
@@ -199,8 +207,8 @@ void add_workload_options(CLI::App& command, Options& o) {
 }
 
 void add_policy_options(CLI::App& command, Options& o) {
-  const auto positive = CLI::Range(1e-9, 1e12);
-  const auto not_negative = CLI::Range(0.0, 1e12);
+  const auto positive = number_range(1e-9, 1e12);
+  const auto not_negative = number_range(0.0, 1e12);
   command.add_option("--policy", o.policies, "Policies to run on the same jobs: " + known_policies())
       ->delimiter(',')
       ->check([](const std::string& name) {
@@ -235,7 +243,7 @@ void add_policy_options(CLI::App& command, Options& o) {
           "--tail-age-power", o.policy.tail_age_power,
           "How much of the tail goes by age: 0 none, 1 nearly first come, first served; 0.35 more where "
           "the end is not known")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(number_range(0.0, 10.0))
       ->capture_default_str();
   command
       .add_option("--slack", o.policy.slack,
@@ -266,6 +274,7 @@ void add_simulate(CLI::App& app, Context& context) {
   add_policy_options(*command, *options);
   command->callback([options, &context] {
     try {
+      if (!options->plot.empty()) check_plot_file(options->plot);
       const auto results = run_all(*options);
       if (options->json) {
         std::puts(to_json(results).c_str());

@@ -15,6 +15,7 @@
 #include "tools/mlq/format.hpp"
 #include "tools/mlq/job_table.hpp"
 #include "tools/mlq/session.hpp"
+#include "tools/number_range.hpp"
 
 namespace mlq::cli {
 namespace {
@@ -112,7 +113,7 @@ void add_top(CLI::App& app, Context& context) {
   command->add_option("-o,--format", options->format, "FIELD[:WIDTH],... as in mlq status")
       ->type_name("FIELDS");
   command->add_option("-i,--interval", options->interval, "seconds between two looks")
-      ->check(CLI::Range(0.5, 3600.0))
+      ->check(number_range(0.5, 3600.0))
       ->capture_default_str();
   command->add_option("--count", options->count, "end after so many looks; 0 = when interrupted")
       ->capture_default_str();

@@ -105,25 +105,31 @@ bool write_all(const char* data, std::size_t size) {
   return true;
 }
 
-/// Hands stdin on to stdout, and reads it on the way.
-void watch_stdin(const WatchOptions& options, Reporter& reporter) {
+/// Hands stdin on to stdout, and reads it on the way. False when some of it could not be written.
+bool watch_stdin(const WatchOptions& options, Reporter& reporter) {
   LogReader reader(options.log);
   std::string buffer;
   std::array<char, 65536> chunk;
-  bool passing = !options.dry_run;
+  bool passing = !options.dry_run, whole = true;
   for (;;) {
     const ssize_t got = read(STDIN_FILENO, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;  // the writer ends first, and then we do
     if (got <= 0) break;
-    // a reader that went away must not stop the training
-    passing = passing && write_all(chunk.data(), static_cast<std::size_t>(got));
+    if (passing && !write_all(chunk.data(), static_cast<std::size_t>(got))) {
+      // neither a reader that went away nor a full disk stops the training; a disk may have room again
+      passing = errno != EPIPE;
+      if (passing && whole)
+        std::fprintf(stderr, "mlq: error: standard output cannot be written: %s\n", std::strerror(errno));
+      whole = whole && !passing;
+    }
     buffer.append(chunk.data(), static_cast<std::size_t>(got));
     for (const std::string& line : cut_lines(buffer)) reporter.take(reader, line);
   }
   reporter.take(reader, buffer);
+  return whole;
 }
 
-void watch(const WatchOptions& options) {
+bool watch(const WatchOptions& options) {
   const bool from_stdin = options.files == std::vector<std::string>{"-"};
   if (!from_stdin)
     for (const std::string& file : options.files)
@@ -134,10 +140,9 @@ void watch(const WatchOptions& options) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   Reporter reporter(options.dry_run);
-  if (from_stdin)
-    watch_stdin(options, reporter);
-  else
-    watch_files(options, reporter);
+  if (from_stdin) return watch_stdin(options, reporter);
+  watch_files(options, reporter);
+  return true;
 }
 
 }  // namespace
@@ -159,8 +164,11 @@ void add_watch(CLI::App& app, Context& context) {
       ->type_name("REGEX");
   command->add_flag("--new", options->only_new, "leave out what the files hold already");
   command->add_flag("--dry-run", options->dry_run, "print iteration and loss instead of reporting them");
-  command->callback(
-      [options, &context] { context.exit_code = run_command("watch", false, [&] { watch(*options); }); });
+  command->callback([options, &context] {
+    bool whole = true;
+    context.exit_code = run_command("watch", false, [&] { whole = watch(*options); });
+    if (!whole) context.exit_code = 1;
+  });
 }
 
 }  // namespace mlq::cli

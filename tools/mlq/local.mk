@@ -2,7 +2,7 @@
 include tools/mlq/run/local.mk
 bin_PROGRAMS += mlq
 mlq_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(CURL_CFLAGS)
-mlq_SOURCES = tools/mlq/main.cpp tools/mlq/commands.hpp
+mlq_SOURCES = tools/mlq/main.cpp tools/mlq/commands.hpp tools/number_range.hpp
 mlq_SOURCES += tools/mlq/cmd_balance.cpp tools/mlq/speed_trace.cpp tools/mlq/speed_trace.hpp
 mlq_SOURCES += tools/mlq/cmd_fit.cpp
 mlq_SOURCES += tools/mlq/curve_file.cpp tools/mlq/curve_file.hpp tools/mlq/curve_plot.cpp tools/mlq/curve_plot.hpp

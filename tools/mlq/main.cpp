@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include "mlq_build.h"
 #include "tools/mlq/commands.hpp"
+#include "tools/mlq/format.hpp"
 
 namespace {
 
@@ -14,6 +16,19 @@ int written(int exit_code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   std::fprintf(stderr, "mlq: error: standard output cannot be written: %s\n", std::strerror(errno));
   return exit_code == 0 ? 1 : exit_code;
+}
+
+std::string command_names(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands(nullptr))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+/// CLI11 says neither which word it did not understand nor what there is.
+std::string no_command(const CLI::App& app, const char* given) {
+  return (given ? "there is no command \"" + mlq::cli::printable(given) + "\"" : "a command is needed") +
+         ": " + command_names(app) + "; mlq --help says more";
 }
 
 }  // namespace
@@ -36,7 +51,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return written(app.exit(error));  // --help, --version
-    std::fprintf(stderr, "mlq: error: %s\n", error.what());
+    const std::string text = app.get_subcommands().empty() ? no_command(app, argv[1]) : error.what();
+    std::fprintf(stderr, "mlq: error: %s\n", text.c_str());
     return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mlq: error: %s\n", error.what());

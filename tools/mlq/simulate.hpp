@@ -40,6 +40,8 @@ struct PolicyRuns {
 
 void print_table(const std::vector<PolicyRuns>& results, std::FILE* out);
 std::string to_json(const std::vector<PolicyRuns>& results);
+/// Refuses what plot() could not write, before anything is simulated.
+void check_plot_file(const std::string& file);
 /// Draws with gnuplot into FILE (.png, .svg or .pdf by its ending).
 void plot(const std::vector<PolicyRuns>& results, const std::string& file);
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 
@@ -176,8 +177,15 @@ std::string to_json(const std::vector<PolicyRuns>& results) {
   return text.get();
 }
 
+void check_plot_file(const std::string& file) {
+  terminal_for(file);
+  // gnuplot would draw on stdout instead
+  if (!std::ofstream(file, std::ios::app))
+    throw SimulateError("--plot " + file + ": cannot be written: " + std::strerror(errno));
+}
+
 void plot(const std::vector<PolicyRuns>& results, const std::string& file) {
-  terminal_for(file);  // refuses a name before anything is started
+  check_plot_file(file);
   const auto old = std::signal(SIGPIPE, SIG_IGN);
   std::FILE* out = popen("gnuplot", "w");
   if (!out) throw SimulateError(std::string("--plot: gnuplot can't be started: ") + std::strerror(errno));

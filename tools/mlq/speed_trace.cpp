@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tools/mlq/speed_trace.hpp"
 
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -76,7 +78,8 @@ balance::SpeedTrace common_iterations(const std::map<std::string, std::vector<Sa
 balance::SpeedTrace read_speed_trace(const std::string& path) {
   std::ifstream file(path);
   std::string line;
-  if (!file || !std::getline(file, line)) throw std::runtime_error(path + ": cannot be read, or is empty");
+  if (!file) throw std::runtime_error(path + ": cannot be read: " + std::strerror(errno));
+  if (!std::getline(file, line)) throw std::runtime_error(path + ": is empty, or no file");
   const Fields names = split(line);
   const Header header(path, names);
   const int worker = header.find("worker"), speed = header.find("speed");

@@ -14,6 +14,7 @@ libmlqd_la_SOURCES = \
 	tools/mlqd/keys.cpp tools/mlqd/keys.hpp \
 	tools/mlqd/listener.cpp tools/mlqd/listener.hpp \
 	tools/mlqd/log.cpp tools/mlqd/log.hpp \
+	tools/number_range.hpp \
 	tools/mlqd/metrics.cpp tools/mlqd/metrics.hpp \
 	tools/mlqd/options.cpp tools/mlqd/options.hpp \
 	tools/mlqd/rate_limiter.cpp tools/mlqd/rate_limiter.hpp \

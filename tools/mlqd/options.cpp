@@ -2,8 +2,11 @@
 #include "tools/mlqd/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string_view>
 
 #include "mlq_build.h"
+#include "tools/number_range.hpp"
 
 namespace mlq::mlqd {
 namespace {
@@ -31,27 +34,27 @@ void add_access(CLI::App& app, Options& o) {
 
 void add_limits(CLI::App& app, Options& o) {
   app.add_option("--keep-days", o.keep_days, "remove jobs that nobody wrote for this long")
-      ->check(CLI::Range(0.01, 36500.0))
+      ->check(number_range(0.01, 36500.0))
       ->capture_default_str();
   app.add_option("--max-size", o.max_size, "of the store: above it the oldest ended jobs go; 4GB, 500MB, ...")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(std::uint64_t{1} << 20, std::uint64_t{1} << 50))
       ->default_str("4GB");
   app.add_option("--rate", o.rate, "losses a second that one job may report")
-      ->check(CLI::Range(0.1, 1e9))
+      ->check(number_range(0.1, 1e9))
       ->capture_default_str();
   app.add_option("--burst", o.burst, "losses that one job may report at once")
-      ->check(CLI::Range(1.0, 1e9))
+      ->check(number_range(1.0, 1e9))
       ->capture_default_str();
   app.add_option("--request-rate", o.request_rate, "requests a second of one job, user or address")
-      ->check(CLI::Range(0.1, 1e9))
+      ->check(number_range(0.1, 1e9))
       ->capture_default_str();
   app.add_option("--request-burst", o.request_burst, "requests that one of them may make at once")
-      ->check(CLI::Range(1.0, 1e9))
+      ->check(number_range(1.0, 1e9))
       ->capture_default_str();
   app.add_option("--poll-rate", o.poll_rate,
                  "questions a second of all agents for their targets; more agents are told to ask less often")
-      ->check(CLI::Range(1.0, 1e9))
+      ->check(number_range(1.0, 1e9))
       ->capture_default_str();
   app.add_option("--max-body", o.max_body, "of a report")
       ->transform(CLI::AsSizeValue(false))
@@ -67,6 +70,15 @@ void add_limits(CLI::App& app, Options& o) {
   app.add_option("--threads", o.threads, "threads of each listener")
       ->check(CLI::Range(1u, 256u))
       ->capture_default_str();
+}
+
+/// CLI11 calls every configuration file INI, and does not say that the name is what is wrong.
+std::string reason(const CLI::ParseError& error) {
+  constexpr std::string_view kUnknown = "INI was not able to parse ";
+  const std::string text = error.what();
+  return text.starts_with(kUnknown)
+             ? "--config: there is no option \"" + text.substr(kUnknown.size()) + "\" that a file may set"
+             : text;
 }
 
 }  // namespace
@@ -88,7 +100,8 @@ Options parse_options(int argc, char** argv, int& exit_code) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    exit_code = app.exit(error) == 0 ? 0 : 2;
+    exit_code = error.get_exit_code() == 0 ? app.exit(error) : 2;
+    if (exit_code != 0) std::fprintf(stderr, "mlqd: error: %s; see mlqd --help\n", reason(error).c_str());
   }
   return options;
 }

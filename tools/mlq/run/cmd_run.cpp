@@ -11,6 +11,7 @@
 #include "tools/mlq/run/head.hpp"
 #include "tools/mlq/run/member.hpp"
 #include "tools/mlq/session.hpp"
+#include "tools/number_range.hpp"
 
 namespace mlq::run {
 
@@ -71,13 +72,13 @@ void add_run(CLI::App& app, Context& context) {
       ->type_name("HOW");
   command->add_flag("--label", options.label, "put the rank before each line of output");
   command->add_option("--grace", options.grace, "seconds from SIGTERM to SIGKILL")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(number_range(0.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
   command
       ->add_option("--lead", options.lead,
                    "seconds that ranks which leave have to do so (default: the site's mlq_lead)")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(number_range(0.0, 86400.0))
       ->type_name("SECONDS");
   command->add_flag(
       "--restart", options.restart,
@@ -90,13 +91,13 @@ void add_run(CLI::App& app, Context& context) {
   command
       ->add_option("--start-limit", options.start_limit,
                    "seconds after which a companion that has not started is cancelled")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(number_range(1.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
   command
       ->add_option("--silence", options.silence,
                    "seconds without an answer of mlqd after which companions are given back")
-      ->check(CLI::Range(1.0, 86400.0))
+      ->check(number_range(1.0, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS");
   command->add_option("--address", options.address, "of this host for the other nodes (default: of its name)")
