@@ -196,7 +196,7 @@ mlq_token_result_t mlq_claims_in_time(const mlq_claims_t *claims, int64_t now, c
 	if (claims->issued - MLQ_TOKEN_SKEW_S > now) {
 		_fail(error, error_size, "token was issued %lld s in the future, at most %d are allowed: check the clocks",
 		      (long long) (claims->issued - now), MLQ_TOKEN_SKEW_S);
-		return MLQ_TOKEN_EXPIRED;
+		return MLQ_TOKEN_EARLY;
 	}
 	return MLQ_TOKEN_OK;
 }

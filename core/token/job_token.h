@@ -45,7 +45,8 @@ typedef enum {
 	MLQ_TOKEN_OK,
 	MLQ_TOKEN_MALFORMED,    /* no JWT, or a claim missing or out of range */
 	MLQ_TOKEN_FORGED,       /* signature or algorithm wrong */
-	MLQ_TOKEN_EXPIRED,      /* now >= expires, or issued later than now + MLQ_TOKEN_SKEW_S */
+	MLQ_TOKEN_EXPIRED,      /* now >= expires */
+	MLQ_TOKEN_EARLY,        /* issued later than now + MLQ_TOKEN_SKEW_S: a clock is wrong, and may be set right */
 } mlq_token_result_t;
 
 /*
@@ -68,7 +69,7 @@ int mlq_token_mint(const mlq_claims_t *claims, const mlq_key_t *key, char *token
 mlq_token_result_t mlq_token_verify(const char *token, const mlq_key_t *key, int64_t now, mlq_claims_t *claims,
 				    char *error, size_t error_size);
 
-/* The times alone, of claims that mlq_token_verify() has let through before: MLQ_TOKEN_OK or MLQ_TOKEN_EXPIRED. */
+/* The times alone, of claims that mlq_token_verify() has let through before: MLQ_TOKEN_OK, _EXPIRED or _EARLY. */
 mlq_token_result_t mlq_claims_in_time(const mlq_claims_t *claims, int64_t now, char *error, size_t error_size);
 
 #ifdef __cplusplus

@@ -89,7 +89,7 @@ START_TEST(times)
 	ck_assert_int_eq(_verify(token, in.expires, &out), MLQ_TOKEN_EXPIRED);
 	ck_assert_str_eq(error, "token expired 0 s ago");
 	ck_assert_int_eq(_verify(token, in.issued - MLQ_TOKEN_SKEW_S, &out), MLQ_TOKEN_OK);
-	ck_assert_int_eq(_verify(token, in.issued - MLQ_TOKEN_SKEW_S - 1, &out), MLQ_TOKEN_EXPIRED);
+	ck_assert_int_eq(_verify(token, in.issued - MLQ_TOKEN_SKEW_S - 1, &out), MLQ_TOKEN_EARLY);
 }
 END_TEST
 

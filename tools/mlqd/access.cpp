@@ -11,6 +11,8 @@ namespace mlq::mlqd {
 
 namespace {
 
+constexpr double kClockPause = 60;  // seconds until a job whose token is of the future asks again
+
 struct RouteRow {
   const char* path;
   const char* method;
@@ -86,8 +88,14 @@ std::optional<Response> Service::authenticate(Request& request, double now) {
   if (!token) return error_response(401, "Authorization is not of the form \"Bearer TOKEN\"");
   mlq_claims_t claims;
   std::string error;
-  if (keys_.verify(*token, static_cast<std::int64_t>(now), claims, error) != MLQ_TOKEN_OK)
-    return error_response(401, error);
+  const auto result = keys_.verify(*token, static_cast<std::int64_t>(now), claims, error);
+  if (result ==
+      MLQ_TOKEN_EARLY) {  // with 401 a job would give up for good because a clock was wrong for a moment
+    Response later = error_response(503, error);
+    later.retry_after = kClockPause;
+    return later;
+  }
+  if (result != MLQ_TOKEN_OK) return error_response(401, error);
   if (!options_.clusters.empty() && !options_.clusters.contains(claims.cluster))
     return error_response(
         403, std::string("token is of cluster ") + claims.cluster + ", which is not served here");
