@@ -217,7 +217,8 @@ static void _decide(ranker_t *ranker, mlq_cycle_stats_t *stats, size_t *count)
 	mlq_end(endings, ending_count, stats);
 	mlq_apply_sizes(engine, stats);
 	mlq_apply_requeues(engine, stats);
-	mlq_wake_backfill(snapshot, stats);
+	if (ranker->config.mode == MLQ_MODE_ACTIVE)
+		mlq_wake_backfill(snapshot->het_unseen, stats);
 	mlq_apply_node_shrinks(engine, stats);
 }
 

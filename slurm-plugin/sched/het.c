@@ -84,6 +84,26 @@ extern void mlq_het_fill(job_record_t *job_ptr, mlq_job_snapshot_t *out)
 		mlq_het_all(leader, _add_cpus, &out->het_cores);
 }
 
+/* Until when Slurm keeps it back, the last of several components. */
+static bool _waits(job_record_t *job_ptr, void *arg)
+{
+	time_t *eligible = arg;
+
+	*eligible = MAX(*eligible, job_ptr->details->begin_time);
+	return IS_JOB_PENDING(job_ptr) && job_ptr->priority &&
+	       !(job_ptr->job_state & JOB_STATE_FLAGS);
+}
+
+extern bool mlq_het_unseen(job_record_t *job_ptr, time_t now)
+{
+	job_record_t *leader = mlq_het_leader(job_ptr);
+	time_t eligible = 0;
+
+	return job_ptr->het_job_id && job_ptr->restart_cnt && leader &&
+	       mlq_het_all(leader, _waits, &eligible) && (eligible <= now) &&
+	       (last_job_update < eligible);
+}
+
 extern const char *mlq_het_variable(const job_record_t *job_ptr,
 				    const char *name,
 				    char text[MLQ_HET_NAME_MAX])

@@ -33,6 +33,14 @@ extern bool mlq_het_requeueable(job_record_t *job_ptr);
  * them: allocated ones, or those that are asked for. out is zeroed before. */
 extern void mlq_het_fill(job_record_t *job_ptr, mlq_job_snapshot_t *out);
 
+/*
+ * Backfill alone starts heterogeneous jobs, and looks only when a job, a node
+ * or a partition has changed. That a requeued one has become eligible is no
+ * change: on a quiet cluster it would wait for ever. True when all components
+ * are eligible and no job has changed since the last of them came to be so.
+ */
+extern bool mlq_het_unseen(job_record_t *job_ptr, time_t now);
+
 /* What Slurm calls the variable for this component. */
 extern const char *mlq_het_variable(const job_record_t *job_ptr,
 				    const char *name,

@@ -5,6 +5,7 @@
 #include "slurm-plugin/sched/attempt.h"
 #include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/hold.h"
+#include "slurm-plugin/sched/layout.h"
 #include "slurm-plugin/sched/requeue.h"
 #include "slurm-plugin/sched/shim.h"
 #include "slurm-plugin/sched/size_request.h"
@@ -167,32 +168,20 @@ extern void mlq_apply_requeues(mlq_engine_t *engine, mlq_cycle_stats_t *stats)
 
 static int _wake(void *arg)
 {
-	const mlq_job_snapshot_t *job = arg;
-	job_record_t *job_ptr =
-		mlq_find_job(job->job_id, job->submit_time, job->restarts);
+	const uint32_t *job_id = arg;
+	job_record_t *job_ptr = find_job_record(*job_id);
 	time_t now = time(NULL);
 
-	/* backfill itself gives it another reason */
-	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority ||
-	    (job_ptr->job_state & JOB_STATE_FLAGS) ||
-	    (job_ptr->state_reason != WAIT_NO_REASON) ||
-	    (job_ptr->details->begin_time > now))
+	if (!job_ptr || mlq_layout_fault(job_ptr) ||
+	    !mlq_het_unseen(job_ptr, now))
 		return MLQ_NOT_TRIED;
 	last_job_update = now;
 	return SLURM_SUCCESS;
 }
 
-extern void mlq_wake_backfill(const mlq_snapshot_t *snapshot,
-			      mlq_cycle_stats_t *stats)
+extern void mlq_wake_backfill(uint32_t job_id, mlq_cycle_stats_t *stats)
 {
-	for (size_t i = 0; i < snapshot->count; i++) {
-		const mlq_job_snapshot_t *job = &snapshot->jobs[i];
-
-		if (mlq_stopping())
-			return;
-		if (job->het_job_id && job->restarts &&
-		    (job->state == MLQ_JOB_PENDING) &&
-		    (mlq_attempt(_wake, (void *)job, stats) == SLURM_SUCCESS))
-			return; /* one is enough */
-	}
+	if (job_id && (mlq_attempt(_wake, &job_id, stats) == SLURM_SUCCESS))
+		verbose("%s: JobId=%u has become eligible: backfill is to look",
+			plugin_type, job_id);
 }

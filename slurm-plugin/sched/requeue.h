@@ -3,18 +3,12 @@
 #ifndef MLQ_SCHED_REQUEUE_H
 #define MLQ_SCHED_REQUEUE_H
 
-#include "slurm-plugin/sched/snapshot.h"
+#include "slurm-plugin/engine/engine.h"
 
 /* What the last decision says, one job a lock. */
 extern void mlq_apply_requeues(mlq_engine_t *engine, mlq_cycle_stats_t *stats);
 
-/*
- * Backfill alone starts heterogeneous jobs, and looks only when a job, a node
- * or a partition has changed. That a requeued one has become eligible is no
- * change: on a quiet cluster it would wait for ever. One that backfill has not
- * looked at since is such a change here.
- */
-extern void mlq_wake_backfill(const mlq_snapshot_t *snapshot,
-			      mlq_cycle_stats_t *stats);
+/* Marks a change of jobs when that job is mlq_het_unseen() still; 0: none. */
+extern void mlq_wake_backfill(uint32_t job_id, mlq_cycle_stats_t *stats);
 
 #endif

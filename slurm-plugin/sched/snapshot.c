@@ -346,6 +346,8 @@ static size_t _copy_piece(walk_t *walk, const uint32_t *ids, size_t count)
 			continue;
 		_fill(job_ptr, request, walk->now, block,
 		      &to->jobs[to->count++]);
+		if (mlq_het_unseen(job_ptr, walk->now))
+			to->het_unseen = job_ptr->job_id;
 	}
 	_unlock(to, began);
 	return done;
@@ -372,8 +374,7 @@ extern int mlq_snapshot_take(mlq_snapshot_t *to, time_t now, int ended_s)
 {
 	walk_t walk = {.snapshot = to, .now = now, .ended_s = ended_s};
 
-	to->hold_us = 0;
-	to->count = 0;
+	to->hold_us = to->count = to->het_unseen = 0;
 	if (!to->layout_bad && !_take(&walk))
 		return 0;
 	if (walk.fault) {
@@ -388,9 +389,7 @@ extern int mlq_snapshot_take(mlq_snapshot_t *to, time_t now, int ended_s)
 
 extern void mlq_snapshot_free(mlq_snapshot_t *snapshot)
 {
-	mlq_text_block_t *next;
-
-	for (mlq_text_block_t *at = snapshot->first; at; at = next) {
+	for (mlq_text_block_t *at = snapshot->first, *next; at; at = next) {
 		next = at->next;
 		free(at);
 	}

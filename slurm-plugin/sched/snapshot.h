@@ -25,6 +25,7 @@ typedef struct {
 	mlq_text_block_t *current;
 	mlq_cluster_t *cluster; /* told of every job of the walk; may be NULL */
 	uint64_t hold_us; /* longest time the read locks were held */
+	uint32_t het_unseen; /* a job for mlq_wake_backfill(), 0: none */
 	bool layout_checked;
 	bool layout_bad; /* the records are not what this was built for */
 } mlq_snapshot_t;

@@ -187,46 +187,86 @@ START_TEST(no_part_of_a_heterogeneous_job_is_requeued)
 }
 END_TEST
 
-/* Whether backfill would look at it for our sake. */
+/* Whether backfill would look for our sake; no lock is taken when not. */
 static bool _woken(void)
 {
-	last_job_update = 0;
-	mlq_wake_backfill(&snapshot, &stats);
-	return last_job_update != 0;
+	const time_t before = last_job_update;
+
+	sched_take(1);
+	stats.write_holds = stub_locks = 0;
+	mlq_wake_backfill(snapshot.het_unseen, &stats);
+	ck_assert_int_eq(stub_locks, stats.write_holds);
+	ck_assert_int_eq(stub_locks, last_job_update != before);
+	return last_job_update != before;
 }
 
-START_TEST(backfill_is_woken_for_what_it_has_not_looked_at)
+/* The same, when nothing has changed for long. */
+static bool _woken_on_a_quiet_cluster(void)
+{
+	last_job_update = NOW - 100;
+	return _woken();
+}
+
+/* Two components that were requeued, and are eligible since a moment. */
+static job_record_t *_waiting(void)
 {
 	job_record_t *second = stub_add(2, NULL);
 
 	second->details->requeue = second->batch_flag = 1;
 	stub_het(job_ptr, second);
 	job_ptr->job_state = second->job_state = JOB_PENDING;
-	job_ptr->restart_cnt = 1;
-	job_ptr->details->begin_time = time(NULL) - 1;
+	job_ptr->priority = second->priority = 1;
+	job_ptr->restart_cnt = second->restart_cnt = 1;
+	job_ptr->details->begin_time = NOW - 10;
+	second->details->begin_time = NOW - 5;
+	return second;
+}
+
+START_TEST(backfill_is_woken_once)
+{
+	_waiting();
+	ck_assert(_woken_on_a_quiet_cluster());
+	ck_assert(!_woken());
+	last_job_update = NOW - 6; /* before the second one was eligible */
+	ck_assert(_woken());
+	last_job_update = NOW - 5; /* by somebody else */
+	ck_assert(!_woken());
+	last_job_update = NOW - 100;
 	sched_take(1);
-	ck_assert(_woken());
-	job_ptr->state_reason = WAIT_RESOURCES; /* it has looked */
-	ck_assert(!_woken());
-	job_ptr->state_reason = WAIT_NO_REASON;
-	job_ptr->details->begin_time = time(NULL) + 1000;
-	ck_assert(!_woken());
-	job_ptr->details->begin_time = 0;
-	ck_assert(_woken());
-	job_ptr->priority = 0;
-	ck_assert(!_woken());
-	job_ptr->priority = 1;
-	job_ptr->job_state = JOB_PENDING | JOB_COMPLETING;
-	ck_assert(!_woken());
-	job_ptr->job_state = JOB_PENDING;
+	job_ptr->job_state = JOB_CANCELLED; /* before the lock was had */
+	mlq_wake_backfill(snapshot.het_unseen, &stats);
+	ck_assert_int_eq(last_job_update, NOW - 100);
+}
+END_TEST
+
+START_TEST(backfill_is_woken_for_none_that_it_would_not_start)
+{
+	job_record_t *second = _waiting();
+
+	for (int i = 0; i < 2; i++) {
+		job_record_t *one = i ? second : job_ptr;
+		const time_t begin = one->details->begin_time;
+
+		one->details->begin_time = NOW + 1;
+		ck_assert(!_woken_on_a_quiet_cluster());
+		one->details->begin_time = begin;
+		one->priority = 0;
+		ck_assert(!_woken_on_a_quiet_cluster());
+		one->priority = 1;
+		one->job_state = JOB_PENDING | JOB_COMPLETING;
+		ck_assert(!_woken_on_a_quiet_cluster());
+		one->job_state = JOB_RUNNING;
+		ck_assert(!_woken_on_a_quiet_cluster());
+		one->job_state = JOB_PENDING;
+		ck_assert(_woken_on_a_quiet_cluster());
+	}
 	job_ptr->restart_cnt = 0; /* its submission was a change */
-	sched_take(1);
-	ck_assert(!_woken());
+	ck_assert(!_woken_on_a_quiet_cluster());
 	job_ptr->restart_cnt = 1;
+	job_ptr->het_job_list = NULL; /* not sound */
+	ck_assert(!_woken_on_a_quiet_cluster());
 	job_ptr->het_job_id = 0; /* Slurm's main scheduler starts it */
-	job_ptr->het_job_list = NULL;
-	sched_take(1);
-	ck_assert(!_woken());
+	ck_assert(!_woken_on_a_quiet_cluster());
 }
 END_TEST
 
@@ -273,7 +313,9 @@ extern TCase *requeue_cases(void)
 	tcase_add_test(tests, told_by_its_own_signal_else_by_sigterm);
 	tcase_add_test(tests, one_that_ended_by_itself_is_requeued_and_no_other);
 	tcase_add_test(tests, no_other_job_is_touched);
-	tcase_add_test(tests, backfill_is_woken_for_what_it_has_not_looked_at);
+	tcase_add_test(tests, backfill_is_woken_once);
+	tcase_add_test(tests,
+		       backfill_is_woken_for_none_that_it_would_not_start);
 	tcase_add_test(tests, a_heterogeneous_job_goes_as_a_whole);
 	tcase_add_test(tests, no_part_of_a_heterogeneous_job_is_requeued);
 	return tests;
