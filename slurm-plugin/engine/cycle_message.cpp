@@ -1,39 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "slurm-plugin/engine/cycle_message.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 
+#include "slurm-plugin/engine/message_member.hpp"
 #include "slurm-plugin/engine/resize_message.hpp"
 
 namespace mlq::engine {
 namespace {
 
 using wire::Json;
-
-void put(json_t* to, const char* key, double value) {
-  if (std::isfinite(value)) json_object_set_new(to, key, json_real(value));
-}
-
-void put(json_t* to, const char* key, std::int64_t value) {
-  json_object_set_new(to, key, json_integer(value));
-}
-
-/// Names come from users: what is no UTF-8 is told byte by byte as '?'.
-void put(json_t* to, const char* key, const std::string& value) {
-  if (value.empty()) return;
-  json_t* text = json_stringn(value.data(), value.size());
-  if (text == nullptr) {
-    std::string ascii = value;
-    for (char& c : ascii) {
-      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-    }
-    text = json_stringn(ascii.data(), ascii.size());
-  }
-  json_object_set_new(to, key, text);
-}
 
 const char* state_name(const Job& job) {
   switch (job.seen().state) {
@@ -55,18 +33,18 @@ const char* mode_name(mlq_mode_t mode) {
 
 void put_curve(json_t* status, const Job& job) {
   const LossCurve* curve = job.curve();
-  put(status, "verdict", std::string(to_string(curve ? curve->verdict() : Verdict::no_data)));
+  put(status, "verdict", to_string(curve ? curve->verdict() : Verdict::no_data));
   if (curve == nullptr || curve->size() == 0) return;
   put(status, "iteration", curve->last_iteration());
   put(status, "loss", curve->last_loss());
   put(status, "first_loss", curve->first_loss());
   put(status, "best_loss", curve->best_loss());
-  put(status, "points", static_cast<std::int64_t>(curve->size()));
+  put(status, "points", curve->size());
   put(status, "last_report", curve->last_time());
   put(status, "fraction", curve->fraction_reached());
   if (job.expected.source != Source::curve) return;
   const Forecast forecast = curve->forecast(job.expected.ahead);
-  put(status, "model", std::string(forecast.model));
+  put(status, "model", forecast.model);
   put(status, "rate", job.speed().rate(job.cores_held()));
   json_t* told = json_object();
   put(told, "iterations", job.expected.ahead);
@@ -84,13 +62,13 @@ json_t* status_message(const Job& job, double now, double horizon_s) {
   put(status, "gain_per_core", job.standing.gain_per_core);
   put(status, "horizon", horizon_s);
   put(status, "core_seconds", job.core_seconds(now));
-  put(status, "source", std::string(to_string(job.expected.source)));
+  put(status, "source", to_string(job.expected.source));
   if (job.standing.rank > 0) {
     put(status, "score", job.standing.score);
-    put(status, "rank", std::int64_t{job.standing.rank});
-    put(status, "ranked", std::int64_t{job.standing.ranked});
+    put(status, "rank", job.standing.rank);
+    put(status, "ranked", job.standing.ranked);
   }
-  put(status, "site_factor", std::int64_t{job.standing.site_factor});
+  put(status, "site_factor", job.standing.site_factor);
   put(status, "reason", reason_of(job, horizon_s));
   return status;
 }
@@ -149,17 +127,17 @@ Json job_message(const Job& job, std::span<Companion* const> companions, const C
   json_t* to = message.get();
   const SlurmView& seen = job.seen();
   const bool ended = ended_unknown || job.ended();
-  put(to, "job_id", std::int64_t{seen.job_id});
+  put(to, "job_id", seen.job_id);
   put(to, "submit", seen.submit);
-  put(to, "restarts", std::int64_t{seen.restarts});
-  put(to, "uid", std::int64_t{seen.user_id});
+  put(to, "restarts", seen.restarts);
+  put(to, "uid", seen.user_id);
   put(to, "user", seen.user);
   put(to, "account", seen.account);
   put(to, "partition", seen.partition);
   put(to, "name", seen.name);
   put(to, "family", job.family());
   put(to, "request", seen.request);
-  put(to, "state", std::string(ended_unknown ? "UNKNOWN" : state_name(job)));
+  put(to, "state", ended_unknown ? "UNKNOWN" : state_name(job));
   json_object_set_new(to, "ended", json_boolean(ended));
   if (seen.start > 0) put(to, "start", seen.start);
   if (job.ended() && seen.end > 0) put(to, "end", seen.end);
@@ -172,11 +150,11 @@ Json job_message(const Job& job, std::span<Companion* const> companions, const C
 
 Json orphan_message(const OpenJob& job) {
   Json message(json_object());
-  put(message.get(), "job_id", std::int64_t{job.job_id});
+  put(message.get(), "job_id", job.job_id);
   put(message.get(), "submit", job.submit);
-  put(message.get(), "uid", std::int64_t{job.uid});
-  put(message.get(), "restarts", std::int64_t{job.restarts});
-  put(message.get(), "state", std::string("UNKNOWN"));
+  put(message.get(), "uid", job.uid);
+  put(message.get(), "restarts", job.restarts);
+  put(message.get(), "state", "UNKNOWN");
   json_object_set_new(message.get(), "ended", json_true());
   return message;
 }
@@ -218,13 +196,13 @@ std::string cycle_message(const CycleHeader& header, std::vector<Json> jobs,
                           const std::vector<FamilyRecord>& families) {
   const Json message(json_object());
   json_t* to = message.get();
-  put(to, "v", std::int64_t{1});
+  put(to, "v", 1);
   put(to, "cluster", header.cluster);
   put(to, "time", header.time);
-  put(to, "mode", std::string(mode_name(header.config->mode)));
-  put(to, "weight", std::int64_t{header.config->weight});
-  put(to, "horizon", std::int64_t{header.config->horizon_s});
-  put(to, "interval", std::int64_t{header.config->interval_s});
+  put(to, "mode", mode_name(header.config->mode));
+  put(to, "weight", header.config->weight);
+  put(to, "horizon", header.config->horizon_s);
+  put(to, "interval", header.config->interval_s);
   json_t* stats = json_object();
   put(stats, "pull_ms", header.pull_ms);
   put(stats, "decide_ms", header.decide_ms);
@@ -232,12 +210,12 @@ std::string cycle_message(const CycleHeader& header, std::vector<Json> jobs,
   put(stats, "allocate_ms", header.spent.allocate);
   put(stats, "pack_ms", header.spent.pack);
   if (header.stats != nullptr) {
-    put(stats, "read_hold_us", static_cast<std::int64_t>(header.stats->read_hold_us));
-    put(stats, "write_hold_max_us", static_cast<std::int64_t>(header.stats->write_hold_max_us));
-    put(stats, "write_hold_sum_us", static_cast<std::int64_t>(header.stats->write_hold_sum_us));
-    put(stats, "write_holds", std::int64_t{header.stats->write_holds});
-    put(stats, "applied", std::int64_t{header.stats->applied});
-    put(stats, "endings", std::int64_t{header.stats->endings});
+    put(stats, "read_hold_us", header.stats->read_hold_us);
+    put(stats, "write_hold_max_us", header.stats->write_hold_max_us);
+    put(stats, "write_hold_sum_us", header.stats->write_hold_sum_us);
+    put(stats, "write_holds", header.stats->write_holds);
+    put(stats, "applied", header.stats->applied);
+    put(stats, "endings", header.stats->endings);
   }
   json_object_set_new(to, "stats", stats);
   json_t* list = json_array();
@@ -247,7 +225,7 @@ std::string cycle_message(const CycleHeader& header, std::vector<Json> jobs,
   for (const FamilyRecord& family : families) {
     json_t* item = json_object();
     put(item, "name", family.name);
-    put(item, "runs", std::int64_t{family.runs});
+    put(item, "runs", family.runs);
     json_t* means = json_array();
     for (const double value : family.mean.core_seconds) json_array_append_new(means, json_real(value));
     json_object_set_new(item, "core_seconds", means);

@@ -21,6 +21,7 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/inbox.cpp slurm-plugin/engine/inbox.hpp \
 	slurm-plugin/engine/job.cpp slurm-plugin/engine/job.hpp \
 	slurm-plugin/engine/log.hpp \
+	slurm-plugin/engine/message_member.cpp slurm-plugin/engine/message_member.hpp \
 	slurm-plugin/engine/messages.cpp \
 	slurm-plugin/engine/mlqd_client.cpp slurm-plugin/engine/mlqd_client.hpp \
 	slurm-plugin/engine/node_shrink.h slurm-plugin/engine/node_shrinks.cpp slurm-plugin/engine/node_shrinks.hpp \

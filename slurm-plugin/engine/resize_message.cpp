@@ -2,31 +2,11 @@
 #include "slurm-plugin/engine/resize_message.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "slurm-plugin/engine/message_member.hpp"
 
 namespace mlq::engine {
 namespace {
-
-void put(json_t* to, const char* key, double value) {
-  if (std::isfinite(value)) json_object_set_new(to, key, json_real(value));
-}
-
-void put(json_t* to, const char* key, std::uint32_t value) {
-  json_object_set_new(to, key, json_integer(value));
-}
-
-/// Reasons may repeat what an agent wrote: bytes that are no UTF-8 are told as '?'.
-void put(json_t* to, const char* key, std::string value) {
-  if (value.empty()) return;
-  json_t* text = json_stringn(value.data(), value.size());
-  if (text == nullptr) {
-    for (char& c : value) {
-      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-    }
-    text = json_stringn(value.data(), value.size());
-  }
-  json_object_set_new(to, key, text);
-}
 
 json_t* target_message(const Job& job, const mlq_config_t& config) {
   const Plan& plan = job.plan;
@@ -93,7 +73,7 @@ json_t* resize_message(const Job& job, std::span<Companion* const> companions) {
     json_t* one = json_object();
     put(one, "job_id", companions[i]->job_id);
     put(one, "units", job.units_of(*companions[i]));
-    put(one, "state", std::string(state_of(*companions[i])));
+    put(one, "state", state_of(*companions[i]));
     json_array_append_new(list, one);
   }
   json_object_set_new(resize, "companions", list);
