@@ -315,7 +315,7 @@ void Group::end_when_stopped() {
   if (told_ || !all(there, is_stopped)) return;
   told_ = true;
   loop_.cancel(end_timer_);
-  send_all([](const Member& m) { return there(m) && !m.base; }, simple(Kind::leave));
+  send_all(there, simple(Kind::leave));
   hooks_.finished(code_);
 }
 
