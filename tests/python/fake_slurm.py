@@ -67,7 +67,7 @@ def sbatch(arguments):
 def squeue(arguments):
     options = dict(a.lstrip("-").partition("=")[::2] for a in arguments)
     if "states" not in options:
-        print((HERE / "parent").read_text())
+        print(options["jobs"] + "\t" + (HERE / "parent").read_text())
         return
     wanted = options["jobs"].split(",")
     for job in load():

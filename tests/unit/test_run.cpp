@@ -126,13 +126,16 @@ START_TEST(test_time_limits) {
 END_TEST
 
 START_TEST(test_parent_line) {
-  const auto parent = parse_parent("acc\tnormal\t(null)\t1:00:00\tbig|(small&x)\n");
+  const auto parent = parse_parent(
+      "8\tother\tlow\tr\t2:00:00\tx\n7\tacc\tnormal\t(null)\t1:00:00\tbig|(small&x)\n77\to\tl\tr\t2:00\tx\n",
+      7);
   ck_assert(parent.has_value());
   check_text(parent->account + "," + parent->qos + "," + parent->reservation + "," + parent->constraint,
              "acc,normal,,big|(small&x)");
   ck_assert_int_eq(parent->minutes, 60);
-  for (const char* line : {"", "acc\tnormal\t(null)\t1:00:00", "acc\tnormal\t(null)\tINVALID\tx"})
-    ck_assert_msg(!parse_parent(line), "%s", line);
+  for (const char* text : {"", "7", "7\tacc\tnormal\t(null)\t1:00:00", "7\tacc\tnormal\t(null)\tINVALID\tx",
+                           "77\tacc\tnormal\t(null)\t1:00:00\tx\n"})
+    ck_assert_msg(!parse_parent(text, 7), "%s", text);
 }
 END_TEST
 

@@ -39,8 +39,13 @@ double wall_time() {
   return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::optional<ParentJob> parse_parent(const std::string& line) {
-  std::istringstream fields(first_line(line));
+std::optional<ParentJob> parse_parent(const std::string& output, std::int64_t job) {
+  std::istringstream lines(output);
+  const std::string own = std::to_string(job) + '\t';
+  std::string line;
+  while (!line.starts_with(own))
+    if (!std::getline(lines, line)) return std::nullopt;
+  std::istringstream fields(line.substr(own.size()));
   std::array<std::string, 5> part;
   for (std::string& text : part)
     if (!std::getline(fields, text, '\t')) return std::nullopt;
@@ -125,7 +130,7 @@ void Companions::ask_parent(std::int64_t ticket) {
                     forget(ticket);
                     return;
                   }
-                  auto parent = result.status == 0 ? parse_parent(result.output) : std::nullopt;
+                  auto parent = result.status == 0 ? parse_parent(result.output, options_.job) : std::nullopt;
                   if (!parent)
                     refuse(*record,
                            "squeue does not tell this job's account and time: " + first_line(result.error));

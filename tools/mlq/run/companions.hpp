@@ -100,8 +100,9 @@ class Companions {
   Loop::Timer look_timer_ = 0;
 };
 
-/// Parent as `squeue -o` with kParentFormat prints it; nothing when it is no such line.
-inline constexpr const char* kParentFormat = "%a\t%q\t%v\t%L\t%f";
-std::optional<ParentJob> parse_parent(const std::string& line);
+/// Parent as `squeue -o` with kParentFormat prints it; nothing when it is not there. Of the leader of a
+/// heterogeneous job or of an array squeue prints all others as well.
+inline constexpr const char* kParentFormat = "%A\t%a\t%q\t%v\t%L\t%f";
+std::optional<ParentJob> parse_parent(const std::string& output, std::int64_t job);
 
 }  // namespace mlq::run
