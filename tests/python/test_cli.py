@@ -161,6 +161,7 @@ class Commands(unittest.TestCase):
         self.assertIn("Forecast   in 1:00, 10 iterations: 0.4, with 80 % between 0.3 and 0.45", text)
         self.assertIn("Rank       2 of 2", text)
         self.assertNotIn("*", text)  # no terminal, no curve
+        self.assertIn("Rank       2 of 2", self.mlq("explain", "10+2").stdout)  # component 2 of heterogeneous job 10
         self.assertIn(" |*", self.mlq("explain", "12", "--curve").stdout)
         answer = json.loads(self.mlq("explain", "12", "--json").stdout)
         self.assertEqual(answer["job"]["forecast"]["predicted"], 0.4)
@@ -184,7 +185,9 @@ class Commands(unittest.TestCase):
             (["explain", "77"], "refused with 429: too fast"),
             (["explain", "0"], "JOBID"),
             (["explain", "12", "--plot", "/nonexistent/x.png"], "--plot: /nonexistent/x.png cannot be written"),
-            (["status", "-j", "12_3"], '-j: a job id is a number from 1, given was "12_3"'),
+            (["status", "-j", "12_3"], '-j: a job id is a number from 1, or N+K as of a heterogeneous job, given was "12_3"'),
+            (["report", "12+"], 'JOBID: a job id is a number from 1, or N+K as of a heterogeneous job, given was "12+"'),
+            (["explain", "4294967295+1"], "JOBID: a job id"),
             (["status", "-o", "speed"], 'no field "speed"'),
             (["status", "--json", "-P"], "excludes"),
             (["status", "--frmat"], "--frmat"),

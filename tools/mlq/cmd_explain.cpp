@@ -21,7 +21,7 @@ namespace {
 
 struct ExplainOptions {
   PlaceOptions place;
-  std::uint32_t job_id = 0;
+  std::string job;
   std::uint32_t points = 200;
   std::string plot;
   bool json = false, parsable = false, curve = false;
@@ -35,7 +35,7 @@ struct Story {
 
 Story ask_story(const ExplainOptions& options) {
   const Place place = find_collector(options.place.url, options.place.cluster);
-  OneJob one = ask_job(place, options.job_id, options.points);
+  OneJob one = ask_job(place, options.job, options.points);
   return {one.answer, one.answer.jobs.front(), std::move(one.points)};
 }
 
@@ -111,7 +111,7 @@ void add_explain(CLI::App& app, Context& context) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command =
       app.add_subcommand("explain", "one job: its losses, fit, forecast, and why it has its rank");
-  command->add_option("JOBID", options->job_id, "the job")->required()->check(CLI::Range(1u, UINT32_MAX));
+  command->add_option("JOBID", options->job, "the job")->required();
   command->add_option("--points", options->points, "newest reports to take for the curve")
       ->check(CLI::Range(0u, 100000u))
       ->capture_default_str();

@@ -13,7 +13,7 @@ namespace {
 
 struct ReportOptions {
   PlaceOptions place;
-  std::uint32_t job_id = 0;
+  std::string job;
   bool json = false, parsable = false;
 };
 
@@ -59,7 +59,7 @@ void print_report(const Answer& answer, const JobView& job) {
 
 void show_report(const ReportOptions& options) {
   const Place place = find_collector(options.place.url, options.place.cluster);
-  const Answer answer = ask_job(place, options.job_id, 0).answer;
+  const Answer answer = ask_job(place, options.job, 0).answer;
   const JobView& job = answer.jobs.front();
   if (options.json) return print_report_json(answer, job);
   if (!options.parsable) return print_report(answer, job);
@@ -76,7 +76,7 @@ void add_report(CLI::App& app, Context& context) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand(
       "report", "what one job cost: its own cores, its companions, earlier runs; and what that bought");
-  command->add_option("JOBID", options->job_id, "the job")->required()->check(CLI::Range(1u, UINT32_MAX));
+  command->add_option("JOBID", options->job, "the job")->required();
   auto* parsable = command->add_flag("-P,--parsable2", options->parsable, "fields between bars");
   command->add_flag("--json", options->json, "as JSON")->excludes(parsable);
   add_place_options(*command, options->place);

@@ -18,12 +18,20 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 
-std::uint32_t parse_job_id(const std::string& text) {
-  std::uint32_t id = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (code != std::errc() || end != text.data() + text.size() || id == 0)
-    throw Error("-j: a job id is a number from 1, given was \"" + printable(text) + "\"");
-  return id;
+/// A number, or N+K as squeue writes component K of heterogeneous job N: its number is N plus K.
+std::uint32_t parse_job_id(const std::string& option, const std::string& text) {
+  const char* last = text.data() + text.size();
+  std::uint32_t id = 0, component = 0;
+  auto [end, code] = std::from_chars(text.data(), last, id);
+  if (code == std::errc() && end != last && *end == '+') {
+    const auto rest = std::from_chars(end + 1, last, component);
+    end = rest.ptr;
+    code = rest.ec;
+  }
+  if (code != std::errc() || end != last || id == 0 || component > UINT32_MAX - id)
+    throw Error(option + ": a job id is a number from 1, or N+K as of a heterogeneous job, given was \"" +
+                printable(text) + "\"");
+  return id + component;
 }
 
 std::string own_name() {
@@ -68,7 +76,8 @@ void add_filter_options(CLI::App& command, FilterOptions& options) {
   command.add_flag("-a,--all", options.all, "jobs that have ended too");
 }
 
-OneJob ask_job(const Place& place, std::uint32_t job_id, std::uint32_t points) {
+OneJob ask_job(const Place& place, const std::string& job, std::uint32_t points) {
+  const std::uint32_t job_id = parse_job_id("JOBID", job);
   const std::string id = std::to_string(job_id);
   const wire::Json json = ask(place, "/v1/jobs/" + id + "?points=" + std::to_string(points) +
                                          (place.cluster.empty() ? "" : query("cluster", place.cluster)));
@@ -104,7 +113,7 @@ std::vector<std::string> warnings_of(const Answer& answer) {
 
 Answer ask_jobs(const Place& place, const FilterOptions& filter) {
   std::vector<std::uint32_t> ids;
-  for (const std::string& id : filter.jobs) ids.push_back(parse_job_id(id));
+  for (const std::string& id : filter.jobs) ids.push_back(parse_job_id("-j", id));
   std::vector<std::string> users = filter.users;
   if (filter.me) users.push_back(own_name());
 

@@ -37,12 +37,13 @@ struct Answer {
 /// The jobs that the options choose. Throws Error.
 Answer ask_jobs(const Place& place, const FilterOptions& filter);
 
-/// One job, in `answer.jobs`, with its newest `points`. Throws Error when mlqd does not know it.
+/// One job, given as JOBID, in `answer.jobs`, with its newest `points`. Throws Error when mlqd does not know
+/// it.
 struct OneJob {
   Answer answer;
   std::vector<CurvePoint> points;
 };
-OneJob ask_job(const Place& place, std::uint32_t job_id, std::uint32_t points);
+OneJob ask_job(const Place& place, const std::string& job, std::uint32_t points);
 
 /// What a person should know about how old or how incomplete the answer is.
 std::vector<std::string> warnings_of(const Answer& answer);
