@@ -115,7 +115,7 @@ bool NodeShrinks::may_shrink(const Job& job, double now, const SwitchedOff& swit
   const AgentReport* agent = job.agent();
   const double since = std::max(job.shrink.since, static_cast<double>(job.seen().start));
   return concerns(job) && job.seen().nodes > least_nodes(job) && job.request().min_units > 0 &&
-         job.unit_cores() > 0 && !job.counts_gpus() && agent != nullptr &&
+         job.unit_cores() > 0 && !job.counts_gpus() && job.seen().het_job_id == 0 && agent != nullptr &&
          now - agent->received <= heartbeat_s && agent->phase == "steady" && now - since >= config_.dwell_s &&
          now >= job.shrink.not_before && job.prospect().known && job.speed().known() &&
          switched_off(job).empty();

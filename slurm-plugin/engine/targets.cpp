@@ -64,6 +64,8 @@ std::string Targets::why_not(const Job& job) const {
     return "its unit is a node, and its nodes have different numbers of GPUs";
   if (job.seen().mixed_gpus) return "it asks for GPUs of more than one type";
   if (job.base_units() == 0) return "its own cores are less than a unit";
+  if (job.agent() == nullptr && job.seen().het_offset > 0)
+    return "no agent: of a heterogeneous job mlq run is the first component's";
   if (job.agent() == nullptr)
     return "no agent: the batch script does not run mlq run, or it has not spoken yet";
   return "";

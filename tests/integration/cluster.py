@@ -91,12 +91,12 @@ class Cluster:
         """Until slurmctld has written its jobs: what it had not written when it is killed, it forgets."""
         name = f"saved-{time.monotonic_ns()}"
         self.submit("--hold", "-n1", f"--job-name={name}")
-        wait_until("slurmctld has saved its jobs", lambda: name.encode() in self.job_state(), 30)
+        wait_until("slurmctld has saved its jobs", lambda: name.encode() in self.saved("job_state"), 30)
 
-    def job_state(self):
-        """slurmctld's file of jobs, b"" while it is replaced."""
+    def saved(self, name):
+        """slurmctld's file of jobs, of nodes …, b"" while it is replaced."""
         try:
-            return (self.dir / "state/job_state").read_bytes()
+            return (self.dir / "state" / name).read_bytes()
         except FileNotFoundError:
             return b""
 

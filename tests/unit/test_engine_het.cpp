@@ -303,6 +303,19 @@ START_TEST(what_keeps_all_of_them_at_their_sizes) {
 }
 END_TEST
 
+START_TEST(companions_are_those_of_the_first_component) {
+  ResizeBench bench({16});
+  for (const std::uint32_t job : {id, HetBench::other_id}) bench.train(job, 2, 0).het_job_id = id;
+  bench.job(HetBench::other_id).het_offset = 1;
+  bench.agents.erase(HetBench::other_id);
+  bench.turn(epoch);
+  ck_assert_int_gt(bench.wanted(id), 2);
+  ck_assert_ptr_null(bench.target(HetBench::other_id));
+  holds_text(bench.reason(HetBench::other_id),
+             "no agent: of a heterogeneous job mlq run is the first component's");
+}
+END_TEST
+
 }  // namespace
 
 TCase* het_cases() {
@@ -319,5 +332,6 @@ TCase* het_cases() {
   tcase_add_test(tests, who_falls_back_stays_as_it_is_with_all_components);
   tcase_add_test(tests, a_new_one_is_not_sized_before_it_ran);
   tcase_add_test(tests, what_keeps_all_of_them_at_their_sizes);
+  tcase_add_test(tests, companions_are_those_of_the_first_component);
   return tests;
 }

@@ -89,6 +89,7 @@ START_TEST(who_keeps_its_nodes) {
   ck_assert(kept(NodesBench("mlq_resize=all", "resize=companion,max=12"), nothing));
   ck_assert(kept(NodesBench("mlq_resize=all", "resize=requeue,min=4,max=12"), nothing));
   ck_assert(kept(NodesBench(), [](NodesBench& b) { b.agents[1].phase = "restarting"; }));
+  ck_assert(kept(NodesBench(), [](NodesBench& b) { b.job(1).het_job_id = 1; }));  // Slurm would refuse
   ck_assert(kept(NodesBench(), [](NodesBench& b) { b.used[2] = 0; }));  // one is idle: nothing is missing
   ck_assert(kept(NodesBench(), [](NodesBench& b) {
     b.wait(99, 4);

@@ -62,6 +62,12 @@ JobFacts job_facts(const std::string& ranks, bool no_resize) {
                      "\"");
   facts.ranks = *rule;
   facts.own = own_environment();
+  // components share no node
+  const std::string first = variable(facts.own, "SLURM_JOB_NODELIST_HET_GROUP_0");
+  if (!first.empty() && first != variable(facts.own, "SLURM_JOB_NODELIST"))
+    throw cli::Error(
+        "of a heterogeneous job the ranks of the first component are started: call mlq run in the batch "
+        "script");
   facts.size = node_size(facts.own);
   facts.cores =
       cores_per_node(variable(facts.own, "SLURM_JOB_CPUS_PER_NODE")).value_or(std::vector<std::int64_t>{});
