@@ -28,6 +28,11 @@ double milliseconds_since(Clock::time_point began) {
   return std::chrono::duration<double, std::milli>(Clock::now() - began).count();
 }
 
+/// Whether AdminComment lacks what a slurmctld that starts anew could learn nowhere else.
+bool unsaved(const Job& job) {
+  return !(job.requeue.kept == job.requeue.saved) || job.shrunk_core_seconds() != job.shrunk_saved;
+}
+
 }  // namespace
 
 int Engine::decide(double now, const mlq_job_snapshot_t* jobs, std::size_t count) {
@@ -212,7 +217,7 @@ bool Engine::comment_due(const Job& job, double now) const {
       return job.standing.rank > 0 && since >= comment_pending_s;
     case MLQ_JOB_RUNNING:
     case MLQ_JOB_SUSPENDED:
-      return since >= comment_running_s;
+      return since >= comment_running_s || unsaved(job);
     case MLQ_JOB_ENDED:
       break;
   }
@@ -236,8 +241,7 @@ void Engine::decide_job(double now, std::size_t index, const Seen& seen) {
     std::optional<std::string> text = merge_comment(existing == nullptr ? "" : existing, job.comment(now));
     job.commented_at = now;
     if (text && (existing == nullptr || *text != existing)) {
-      decision.save =
-          !(job.requeue.kept == job.requeue.saved) || job.shrunk_core_seconds() != job.shrunk_saved;
+      decision.save = unsaved(job);
       job.shrunk_saved = job.shrunk_core_seconds();
       job.requeue.saved = job.requeue.kept;
       decision.admin_comment = comments_.emplace_back(std::move(*text)).c_str();

@@ -74,6 +74,7 @@ class Nodes(ClusterTest):
             job = self.train()
             self.wait_ranks(job, 12)
             others = [self.shrink(job, 2, ["n3"]), self.shrink(job, 1, ["n2", "n3"])]
+            self.c.wait_cycles(2)  # since 23.11 a reconfigure starts slurmctld anew: it knows what was written
             self.c.run("scontrol", "reconfigure")
             self.c.wait_cycles(6)
             self.c.restart("slurmctld")
@@ -94,7 +95,10 @@ class Nodes(ClusterTest):
         self.assertEqual([(int(r[1]), r[3]) for r in rows()], [(12, "n[1-3]"), (8, "n[1-2]"), (4, "n1")])
         wait_until("the last text is there", lambda: '"final":true' in self.c.show(job)["AdminComment"], 60)
         self.c.wait_cycles(2)
-        total = sum(int(r[0]) * int(r[1]) for r in rows())
+        # since 23.11 each record's elapsed time counts from the job's start: the time of a size is what lies between two ends
+        ends = [time.mktime(time.strptime(r[5], "%Y-%m-%dT%H:%M:%S")) for r in rows()]
+        begins = [ends[0] - int(rows()[0][0])] + ends[:-1]
+        total = sum((end - begin) * int(r[1]) for begin, end, r in zip(begins, ends, rows()))
         report = dict(line.split("|")[:2] for line in self.c.run("mlq", "report", "-P", job).splitlines())
         print(f"    core-seconds by sacct: {total}, {rows()}; by mlq report: {report}", flush=True)
         self.assertAlmostEqual(float(report["total"]), total, delta=8)

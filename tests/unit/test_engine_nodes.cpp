@@ -60,6 +60,8 @@ START_TEST(a_waiting_training_gets_a_node) {
   bench.used[2] = 0;
   bench.turn(epoch + 21);
   check_text(bench.action(), "");
+  // written at once: a slurmctld that ends before the next text is due has no other place to learn it from
+  ck_assert_double_eq_tol(*bench.comment(1).shrunk_s, 4 * 120, 0.2);
   ck_assert_int_eq(bench.keep(),
                    0);  // and the other one is not asked for before the waiting job had its chance
   bench.turn(epoch + 30);

@@ -155,7 +155,7 @@ write_slurm_conf() {
 	} >"$cluster_dir/etc/slurm.conf"
 	# one node and [a-b] of one port is not valid syntax everywhere
 	[ "$nodes" -gt 1 ] || sed -i "s/n\[1-1\]/n1/; s/Port=\[$node_port-$node_port\]/Port=$node_port/" "$cluster_dir/etc/slurm.conf"
-	printf 'CgroupAutomount=no\n' >"$cluster_dir/etc/cgroup.conf"
+	printf 'ConstrainCores=no\n' >"$cluster_dir/etc/cgroup.conf"
 }
 
 write_plugstack_conf() {

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import gc
 import io
+import os
 import time
 from typing import Any, Callable, Dict, List, Optional
 
@@ -160,6 +161,8 @@ class Elastic:
 
     # --- the group ---------------------------------------------------------------------
     def _set_up(self, place: Place) -> Part:
+        # PyTorch asks for a store on libuv even where it was built without it, as Debian's is; few ranks don't need one
+        os.environ.setdefault("USE_LIBUV", "0")
         dist.init_process_group(self._backend, init_method=f"tcp://{place.address}:{place.port}", rank=place.rank,
                                 world_size=place.world, timeout=self._timeout)
         if place.world > 1 and place.generation > 1:
