@@ -11,7 +11,8 @@
 
 namespace mlq {
 
-/// A pending job whose size may be chosen. Sizes are in units; a unit takes `unit` cores.
+/// A pending job whose size may be chosen. Sizes are in units; a unit takes `unit` cores, or GPUs where
+/// these are what is idle.
 struct PendingJob {
   std::uint64_t key = 0;    ///< breaks ties (lower first)
   double rank = 0;          ///< the higher, the sooner it gets its minimum

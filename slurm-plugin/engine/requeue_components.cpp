@@ -44,19 +44,22 @@ std::uint32_t Requeues::wanted(const Job& job) const {
   return 0;
 }
 
-/// CPUs that one under way is to have.
-std::uint64_t Requeues::cpus_wanted(const Job& job) const {
+/// Takes note of what one under way is to have.
+void Requeues::claim(const Job& job) {
+  const auto take = [this](const Job& one, std::uint32_t units) {
+    const SizeRange range = size_range(one.request(), one.asks);
+    claimed_ += std::uint64_t{units} * std::max(1U, range.unit);
+    claimed_gpus_ += std::uint64_t{units} * range.gpus;
+  };
   const RequeueRecord& kept = job.requeue.kept;
-  std::uint64_t cpus = std::uint64_t{kept.units} * std::max(1U, job.unit_cores());
+  take(job, kept.units);
   const std::vector<Job*>* components = components_of(job);
   for (std::size_t i = 1; components != nullptr && i < components->size(); i++) {
     const Job& other = *(*components)[i];
     for (const ComponentUnits& one : kept.components) {
-      if (one.offset == other.seen().het_offset)
-        cpus += std::uint64_t{one.units} * std::max(1U, other.unit_cores());
+      if (one.offset == other.seen().het_offset) take(other, one.units);
     }
   }
-  return cpus;
 }
 
 /// Its components that may be sized, what each could have, and what the rest has.
@@ -70,6 +73,8 @@ void Requeues::gather_components(const mlq_cluster_snapshot_t& cluster, Member& 
     const bool runs = job->seen().state == MLQ_JOB_RUNNING;
     SizedComponent one{job->seen().het_offset, size_range(job->request(), job->asks), 1, 1};
     if (!one.range.given || !runs) continue;
+    if (one.range.gpus > 0)
+      one.range.refusal = "components of heterogeneous jobs that ask for GPUs keep their size";
     if (!one.range.refusal.empty()) {
       refusal = one.range.refusal;
       continue;
@@ -124,7 +129,7 @@ std::uint32_t Requeues::units_kept(const Member& member) {
 }
 
 std::string Requeues::units_now(const Member& member) {
-  if (!member.het || member.het->components().empty()) return std::to_string(member.base);
+  if (member.het->components().empty()) return std::to_string(member.base);
   std::string text;
   for (const SizedComponent& one : member.het->components())
     text += (text.empty() ? "" : " + ") + std::to_string(one.base);

@@ -29,6 +29,7 @@ std::uint32_t first_waiting(const mlq_cluster_snapshot_t& cluster, const std::st
 
 std::uint32_t units_held(const Job& job, const SizeRange& range) {
   if (range.nodes) return job.seen().nodes;
+  if (range.counts_gpus()) return std::max(1U, job.seen().gpus / range.gpus);
   return std::max(1U, static_cast<std::uint32_t>(job.seen().cores) / std::max(1U, range.unit));
 }
 
@@ -58,32 +59,43 @@ std::uint32_t Requeues::room_for(const mlq_cluster_snapshot_t& cluster, const Jo
   const SlurmView& seen = job.seen();
   const std::vector<char> allowed = capacity_.allowed(seen.partition, seen.features.c_str());
   const auto own = static_cast<std::uint32_t>(seen.cores) / std::max(1U, seen.nodes);
-  const std::uint32_t least = range.nodes ? std::max(1U, range.unit) : 1;
-  std::vector<std::uint32_t> cpus;
+  const std::uint32_t own_gpus = seen.gpus / std::max(1U, seen.nodes);
+  const std::uint32_t types = gpu_types_of(cluster, seen.gpu_type);
+  const std::uint32_t per_task = std::max(1U, job.asks.cpus_per_task);
+  const std::uint32_t unit = std::max(1U, range.unit);
+  // units, or CPUs where these are what it counts, and units may lie on several nodes
+  const auto usable = [&](std::uint32_t cpus, std::uint32_t gpus) {
+    if (!range.nodes && range.gpus == 0) return cpus / per_task * per_task;
+    const std::uint32_t units = range.gpus > 0 ? std::min(cpus / unit, gpus / range.gpus) : cpus / unit;
+    return range.nodes ? std::min(units, 1U) : units;
+  };
+  std::vector<std::uint32_t> by_node;
   for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++) {
     const bool first = n == job.node;
     if (allowed[n] == 0 || (first && seen.nodes > 1)) continue;
     if (seen.het_job_id != 0 && !first && (!followed(job) || room_[n].idle < cluster.nodes[n].cpus)) continue;
     const std::uint32_t idle = room_[n].idle + (first ? own : 0);
     const bool whole = !job.asks.whole_nodes || idle >= cluster.nodes[n].cpus;
-    if (whole && idle >= least) cpus.push_back(idle);
+    const std::uint32_t here = usable(idle, room_[n].gpus.count(types) + (first ? own_gpus : 0));
+    if (whole && here > 0) by_node.push_back(here);
   }
-  if (seen.nodes > 1) cpus.insert(cpus.end(), seen.nodes, own);
-  if (range.nodes) return static_cast<std::uint32_t>(cpus.size());
-  std::sort(cpus.rbegin(), cpus.rend());
-  const std::uint32_t most = job.asks.max_nodes;
-  if (most > 0 && cpus.size() > most) cpus.resize(most);
-  const std::uint32_t per_task = std::max(1U, job.asks.cpus_per_task);
+  if (seen.nodes > 1) by_node.insert(by_node.end(), seen.nodes, usable(own, own_gpus));
+  if (range.nodes) return static_cast<std::uint32_t>(by_node.size());
+  std::sort(by_node.rbegin(), by_node.rend());
+  const std::uint32_t most = range.one_task() ? 1 : job.asks.max_nodes;
+  if (most > 0 && by_node.size() > most) by_node.resize(most);
   std::uint64_t total = 0;
-  for (const std::uint32_t have : cpus) total += have / per_task * per_task;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total / std::max(1U, range.unit), MLQ_UNITS_MAX));
+  for (const std::uint32_t here : by_node) total += here;
+  if (!range.counts_gpus()) total /= unit;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, MLQ_UNITS_MAX));
 }
 
 /// Of that room, what those under way are not to have. Its own claim is none against it.
 std::uint32_t Requeues::unclaimed(const Job& job, const SizeRange& range, std::uint32_t room) const {
   if (job.requeue.under_way(job.seen().restarts)) return room;
-  return room -
-         static_cast<std::uint32_t>(std::min<std::uint64_t>(room, claimed_ / std::max(1U, range.unit)));
+  const std::uint64_t claimed =
+      range.counts_gpus() ? claimed_gpus_ / range.gpus : claimed_ / std::max(1U, range.unit);
+  return room - static_cast<std::uint32_t>(std::min<std::uint64_t>(room, claimed));
 }
 
 void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::span<Job* const> jobs,
@@ -94,8 +106,9 @@ void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::sp
   for (const Job* job : jobs) {  // what was offered to companions of others is theirs
     for (const UnitPiece& piece : job->plan.grants) {
       if (piece.node >= room_.size()) continue;
-      std::uint32_t& idle = room_[piece.node].idle;
-      idle -= std::min(idle, piece.units * std::max(1U, job->unit_cores()));
+      NodeRoom& room = room_[piece.node];
+      room.idle -= std::min(room.idle, piece.units * std::max(1U, job->unit_cores()));
+      room.gpus.take(gpu_types_of(cluster, job->seen().gpu_type), piece.units * job->unit_gpus());
     }
   }
   for (Job* job : jobs) {
@@ -123,30 +136,37 @@ void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::sp
   }
 }
 
-/// Pools are partitions: bases and what is idle. Nodes that several of them share count in each; no more than
-/// a few jobs are under way at a time, and each is asked for anew.
-void Requeues::allocate(double now) {
-  std::map<std::string, std::size_t> pool_of;
+/// Pools are partitions, of GPUs those of one type apart: bases and what is idle. Nodes that several of them
+/// share count in each; no more than a few jobs are under way at a time, and each is asked for anew.
+void Requeues::allocate(Kind kind, const mlq_cluster_snapshot_t& cluster, double now) {
+  std::map<std::pair<std::string, std::string>, std::size_t> pool_of;
   std::vector<Pool> pools;
   for (Member& member : members_) {
-    const auto [found, fresh] = pool_of.try_emplace(member.job->seen().partition, pools.size());
+    if (member.kind() != kind) continue;
+    const SlurmView& seen = member.job->seen();
+    const std::string type = kind == Kind::gpus ? seen.gpu_type : "";
+    const auto [found, fresh] = pool_of.try_emplace({seen.partition, type}, pools.size());
     member.pool = found->second;
     if (fresh) pools.push_back({});
     if (pools.size() > max_pools) return;
     if (fresh) {
-      const std::vector<char> allowed = capacity_.allowed(member.job->seen().partition, "");
-      for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++)
-        pools.back().capacity += allowed[n] != 0 ? room_[n].idle : 0;
+      const std::vector<char> allowed = capacity_.allowed(seen.partition, "");
+      const std::uint32_t types = gpu_types_of(cluster, type);
+      for (std::size_t n = 0; n < room_.size() && n < allowed.size(); n++) {
+        if (allowed[n] == 0) continue;
+        pools.back().capacity += kind == Kind::gpus ? room_[n].gpus.count(types) : room_[n].idle;
+      }
     }
-    pools[member.pool].capacity += member.base * member.unit();
+    pools[member.pool].capacity += member.base * member.dealt();
   }
   std::vector<std::vector<std::uint32_t>> rows;
   std::vector<JobView> views;
   std::vector<Member*> asked;
   rows.reserve(members_.size());
   for (Member& member : members_) {
+    if (member.kind() != kind) continue;
     if (!member.brake.empty()) {
-      const std::uint32_t own = member.base * member.unit();
+      const std::uint32_t own = member.base * member.dealt();
       pools[member.pool].capacity -= std::min(pools[member.pool].capacity, own);
       continue;
     }
@@ -156,7 +176,7 @@ void Requeues::allocate(double now) {
     JobView& view = views.emplace_back();
     view.request.key = job.seen().job_id;
     view.request.pools = 1ULL << member.pool;
-    view.request.unit = member.unit();
+    view.request.unit = member.dealt();
     if (member.het) {
       view.request.sizes = member.het->cpus();
       view.request.min = member.het->cpus().front();
@@ -165,16 +185,19 @@ void Requeues::allocate(double now) {
       view.request.min = std::min(std::max(1U, member.range.min), member.base);
       view.request.max = std::max(std::min(member.range.max, member.room), member.base);
     }
+    const double cores = static_cast<double>(member.unit()) / member.dealt();  // of one that is dealt out
     view.held = {row, std::max(0.0, now - static_cast<double>(job.seen().start)), cost_of(job)};
     view.arrival = static_cast<double>(job.seen().submit);
-    view.attained = job.core_seconds(now);
+    view.attained = job.core_seconds(now) / cores;
     view.rate = job.speed().model();
+    view.rate.work /= cores;
+    view.rate.gamma *= cores;
     view.outlook = &job.prospect();
     asked.push_back(&member);
   }
   if (views.empty()) return;
   const ClusterView view{now, horizons * config_.horizon_s, pools, views, {}};
-  const Allocation& allocation = policy_->decide(view);
+  const Allocation& allocation = (kind == Kind::gpus ? gpu_policy_ : cpu_policy_)->decide(view);
   for (std::size_t i = 0; i < asked.size(); i++) {
     if (allocation.units[i] > 0) asked[i]->want = allocation.units[i];
   }

@@ -12,17 +12,12 @@ std::string whole(double value) {
   return std::to_string(std::lround(value));
 }
 
-std::string units_text(std::uint32_t units) {
-  return std::to_string(units) + (units == 1 ? " unit" : " units");
+std::string counted(std::uint32_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Of a heterogeneous job the sum as it is made up: "8 + 2 units".
-std::string units_text(const RequeueRecord& kept) {
-  if (kept.components.empty()) return units_text(kept.units);
-  std::string text = kept.units > 0 ? std::to_string(kept.units) : "";
-  for (const ComponentUnits& one : kept.components)
-    text += (text.empty() ? "" : " + ") + std::to_string(one.units);
-  return text == "1" ? units_text(1) : text + " units";
+std::string units_text(std::uint32_t units, const SizeRange& range) {
+  return range.counts_gpus() ? counted(units * range.gpus, "GPU") : counted(units, "unit");
 }
 
 /// What a job that was to save ends with by itself; whatever else ended it, a user or a limit, is to stand.
@@ -37,13 +32,24 @@ bool all_done(const Job& job) {
 
 }  // namespace
 
+/// Of a heterogeneous job the sum as it is made up: "8 + 2 units".
+std::string Requeues::wanted_text(const Job& job) {
+  const RequeueRecord& kept = job.requeue.kept;
+  if (kept.components.empty()) return units_text(kept.units, size_range(job.request(), job.asks));
+  std::string text = kept.units > 0 ? std::to_string(kept.units) : "";
+  for (const ComponentUnits& one : kept.components)
+    text += (text.empty() ? "" : " + ") + std::to_string(one.units);
+  return text == "1" ? "1 unit" : text + " units";
+}
+
 void Requeues::configure(const mlq_config_t& config) {
   config_ = config;
   PolicyOptions options;
   options.settle.horizon = horizons * config.horizon_s;
   options.settle.dwell = dwells * config.dwell_s;
   options.tail = config.tail;
-  policy_ = make_policy("mlq", options);
+  cpu_policy_ = make_policy("mlq", options);
+  gpu_policy_ = make_policy("mlq", options);
 }
 
 bool Requeues::concerns(const Job& job) {
@@ -91,13 +97,13 @@ void Requeues::settle(Job& job, double now) {
   state.by_agent = agent != nullptr && agent->saves && now - agent->received <= heartbeat_s;
   state.told_at = now;
   if (job.curve() != nullptr) state.kept.iteration = job.curve()->last_iteration();
-  if (!state.by_agent) act(job, MLQ_REQUEUE_WARN, "to go on with " + units_text(state.kept));
+  if (!state.by_agent) act(job, MLQ_REQUEUE_WARN, "to go on with " + wanted_text(job));
 }
 
 void Requeues::wait_saved(Job& job, double now) {
   RequeueState& state = job.requeue;
   const AgentReport* agent = job.agent();
-  const std::string with = "to go on with " + units_text(state.kept);
+  const std::string with = "to go on with " + wanted_text(job);
   if (job.seen().state == MLQ_JOB_ENDED) {
     // an agent that was told to save does not end before it is requeued: the training was over
     if (state.by_agent || all_done(job) || !ended_by_itself(job.seen()))
@@ -160,7 +166,7 @@ void Requeues::update(double now, const mlq_cluster_snapshot_t* cluster, std::sp
                       const SwitchedOff& switched_off) {
   actions_.clear();
   reasons_.clear();
-  claimed_ = under_way_ = 0;
+  claimed_ = claimed_gpus_ = under_way_ = 0;
   any_told_ = false;
   for (Job* job : jobs) {
     if (!concerns(*job)) continue;
@@ -173,7 +179,7 @@ void Requeues::update(double now, const mlq_cluster_snapshot_t* cluster, std::sp
     const SlurmView& seen = job->seen();
     if (state.under_way(seen.restarts) || (state.to_check(seen.restarts) && seen.state == MLQ_JOB_PENDING)) {
       under_way_++;
-      claimed_ += cpus_wanted(*job);
+      claim(*job);
     }
     any_told_ |= state.under_way(seen.restarts) && state.told_at >= 0;
     if (seen.state != MLQ_JOB_RUNNING) job->plan = Plan();
@@ -181,7 +187,7 @@ void Requeues::update(double now, const mlq_cluster_snapshot_t* cluster, std::sp
   members_.clear();
   if (cluster == nullptr || config_.mode == MLQ_MODE_OFF) return;
   gather(now, *cluster, jobs, switched_off);
-  allocate(now);
+  for (const Kind kind : {Kind::cpus, Kind::gpus}) allocate(kind, *cluster, now);
   announce(now);
 }
 
@@ -190,13 +196,15 @@ void Requeues::say(Member& member, double now) const {
   Job& job = *member.job;
   Plan& plan = job.plan;
   const RequeueState& state = job.requeue;
-  const std::uint32_t own = member.het ? units_held(job, member.range) : member.base;
+  const std::uint32_t gpus = member.range.counts_gpus() ? member.range.gpus : 1;
+  const std::uint32_t own = (member.het ? units_held(job, member.range) : member.base) * gpus;
   plan.base = plan.held = own;
   plan.units = own;
-  const std::string units = member.het ? units_now(member) + " units" : units_text(member.base);
+  const std::string units = member.het ? units_now(member) + " units" : units_text(member.base, member.range);
   if (state.under_way(job.seen().restarts)) {
-    plan.units = state.kept.units > 0 ? state.kept.units : own;
-    plan.reason = units_text(state.kept) + ", before " + units_now(member) + ": that pays for a restart; ";
+    plan.units = state.kept.units > 0 ? state.kept.units * gpus : own;
+    plan.reason = wanted_text(job) + ", before " + (member.het ? units_now(member) : std::to_string(own)) +
+                  ": that pays for a restart; ";
     if (state.told_at < 0)
       plan.reason += "it will be told to save in a moment";
     else
@@ -207,9 +215,9 @@ void Requeues::say(Member& member, double now) const {
   } else if (!member.brake.empty()) {
     plan.reason = units + ": " + member.brake;
   } else if (member.want != member.base) {
-    plan.units = config_.mode == MLQ_MODE_ACTIVE || member.het ? own : member.want;
+    plan.units = config_.mode == MLQ_MODE_ACTIVE || member.het ? own : member.want * gpus;
     plan.reason =
-        units + ": " + std::to_string(member.want) + (member.het ? " CPUs" : "") +
+        units + ": " + std::to_string(member.want * gpus) + (member.het ? " CPUs" : "") +
         " would pay for a restart" +
         (config_.mode == MLQ_MODE_ACTIVE ? ", others are under way" : "; not done: mlq_mode=dry-run");
   } else {

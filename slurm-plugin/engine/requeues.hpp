@@ -76,7 +76,10 @@ class Requeues {
     std::optional<HetSizes> het;
     std::uint32_t base = 0, room = 0;  ///< units that it has; that it could start on if it gave them back
     std::uint32_t want = 0;
-    std::uint32_t unit() const { return het ? 1 : std::max(1U, range.unit); }
+    Kind kind() const { return !het && range.counts_gpus() ? Kind::gpus : Kind::cpus; }
+    std::uint32_t unit() const { return het ? 1 : std::max(1U, range.unit); }  ///< CPUs
+    /// What a unit takes of what is dealt out.
+    std::uint32_t dealt() const { return kind() == Kind::gpus ? range.gpus : unit(); }
     std::string brake;  ///< why it keeps its size
     std::size_t pool = 0;
   };
@@ -84,9 +87,10 @@ class Requeues {
   // components
   const std::vector<Job*>* components_of(const Job& job) const;
   bool followed(const Job& job) const;
-  std::uint64_t cpus_wanted(const Job& job) const;
+  void claim(const Job& job);
   void gather_components(const mlq_cluster_snapshot_t& cluster, Member& member) const;
   static void set_wanted(Member& member);
+  static std::string wanted_text(const Job& job);
   static std::string units_now(const Member& member);
   static std::uint32_t units_kept(const Member& member);
   static void say_component(Job& job);
@@ -105,19 +109,19 @@ class Requeues {
   std::string why_not(const Job& job, const SizeRange& range, double now) const;
   std::uint32_t unclaimed(const Job& job, const SizeRange& range, std::uint32_t room) const;
   std::uint32_t room_for(const mlq_cluster_snapshot_t& cluster, const Job& job, const SizeRange& range) const;
-  void allocate(double now);
+  void allocate(Kind kind, const mlq_cluster_snapshot_t& cluster, double now);
   void announce(double now);
   void say(Member& member, double now) const;
   double cost_of(const Job& job) const { return job.requeue.cost_s >= 0 ? job.requeue.cost_s : cost_prior_s; }
 
   mlq_config_t config_{};
-  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Policy> cpu_policy_, gpu_policy_;
   Patience patience_;
   Capacity capacity_;
   std::vector<Member> members_;
   std::map<std::uint32_t, std::vector<Job*>> components_;  ///< with resize=requeue, of each leader
   std::vector<NodeRoom> room_;
-  std::uint64_t claimed_ = 0;  ///< CPUs that those under way are to have
+  std::uint64_t claimed_ = 0, claimed_gpus_ = 0;  ///< CPUs and GPUs that those under way are to have
   std::size_t under_way_ = 0;
   bool any_told_ = false;
   std::vector<mlq_requeue_t> actions_;

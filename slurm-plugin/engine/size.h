@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a request's number of GPUs is the number of. */
+typedef enum { MLQ_GPUS_NONE, MLQ_GPUS_OF_JOB, MLQ_GPUS_OF_NODE, MLQ_GPUS_OF_TASK } mlq_gpus_of_t;
+
 /* What a pending job asks for, as far as its size is concerned. */
 typedef struct {
 	const char *refusal;     /* why no other size may be put there; static storage, NULL = one may */
@@ -13,8 +16,12 @@ typedef struct {
 	uint32_t tasks;          /* 0 = not said */
 	uint32_t cpus_per_task;  /* >= 1 */
 	uint32_t tasks_per_node; /* 0 = not said */
+	uint32_t cpus_per_node;  /* at least; 0 = not said */
 	uint32_t min_nodes;
 	uint32_t max_nodes;      /* 0 = any number */
+	mlq_gpus_of_t gpus_of;
+	uint32_t gpus;           /* of the job, of each node or of each task; 0 = none */
+	uint32_t cpus_per_gpu;   /* 0 = not said */
 	bool whole_nodes;
 	bool memory_per_node;    /* memory is asked for by node, not by CPU */
 } mlq_size_request_t;
@@ -28,6 +35,8 @@ typedef struct {
 	uint32_t tasks;
 	uint32_t cpus;
 	uint32_t nodes;     /* exactly so many; 0 = as before */
+	uint32_t cpus_per_task; /* 0 = as before */
+	uint32_t gpus;      /* as in `before`; 0 = it asks for none */
 	const char *reason; /* valid until the next mlq_engine_decide() */
 } mlq_sizing_t;
 

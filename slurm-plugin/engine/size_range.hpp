@@ -13,10 +13,17 @@ namespace mlq::engine {
 struct SizeRange {
   bool given = false;              ///< the job names a range
   std::string refusal;             ///< why its size is not chosen all the same; "": it is
-  bool nodes = false;              ///< units are nodes, else CPUs
+  bool nodes = false;              ///< units are nodes, else CPUs or GPUs
   std::uint32_t unit = 1;          ///< CPUs of a unit; of a node: those that the job needs there
+  std::uint32_t gpus = 0;          ///< GPUs of a unit
+  std::uint32_t tasks = 0;         ///< of a unit of GPUs; 0: its only task gets the CPUs of all units
   std::uint32_t min = 1, max = 1;  ///< units
   std::uint32_t asked = 1;         ///< units that it asks for now
+
+  /// GPUs, however many a unit has of them, not nodes or cores.
+  bool counts_gpus() const { return gpus > 0 && !nodes; }
+  /// It has one task, on one node, whatever its size.
+  bool one_task() const { return counts_gpus() && tasks == 0; }
 };
 
 /// --nodes=A-B as it was before a size was put there.

@@ -9,36 +9,43 @@
 namespace mlq::engine {
 namespace {
 
+/// In what its range counts, however many of those a unit is.
+std::string number(std::uint32_t units, const SizeRange& range) {
+  return std::to_string(units * (range.counts_gpus() ? range.gpus : 1));
+}
+
 std::string units_text(std::uint32_t units, const SizeRange& range) {
-  std::string text = std::to_string(units);
-  if (range.nodes) return text + (units == 1 ? " node" : " nodes");
-  if (range.unit == 1) return text + (units == 1 ? " core" : " cores");
-  return text + (units == 1 ? " unit of " : " units of ") + std::to_string(range.unit) + " cores";
+  const std::string text = number(units, range);
+  const std::string plural = text == "1" ? "" : "s";
+  if (range.nodes) return text + " node" + plural;
+  if (range.counts_gpus()) return text + " GPU" + plural;
+  if (range.unit == 1) return text + " core" + plural;
+  return text + " unit" + plural + " of " + std::to_string(range.unit) + " cores";
 }
 
 std::string between(const SizeRange& range) {
-  return std::to_string(range.min) + " to " + std::to_string(range.max);
+  return number(range.min, range) + " to " + number(range.max, range);
 }
 
 std::string reason_text(const SizeRange& range, const SizeChoice& choice) {
   std::string text = units_text(choice.units, range) + " of " + between(range) + ": ";
+  const std::string asked = number(range.asked, range);
   switch (choice.reason) {
     case SizeReason::kept:
       return text + "as it asks for; nothing that could start now is better by enough";
     case SizeReason::share:
-      return text + "its share of what is idle, before " + std::to_string(range.asked);
+      return text + "its share of what is idle, before " + asked;
     case SizeReason::fewer:
-      return text + "as good as the " + std::to_string(range.asked) +
-             " before, by its curve or beside others";
+      return text + "as good as the " + asked + " before, by its curve or beside others";
     case SizeReason::sooner:
-      return text + "that many can start now, the " + std::to_string(range.asked) + " before would wait";
+      return text + "that many can start now, the " + asked + " before would wait";
     case SizeReason::waits:
-      return text + "waiting for them is worth more than the " + std::to_string(choice.share) +
+      return text + "waiting for them is worth more than the " + number(choice.share, range) +
              " that could start now";
     case SizeReason::no_room:
       return text + "not even its least has room now";
     case SizeReason::bounds:
-      return text + "the " + std::to_string(range.asked) + " before were outside";
+      return text + "the " + asked + " before were outside";
   }
   return text;
 }
@@ -110,9 +117,8 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
   for (const Pending& pending : jobs) {
     if (!concerns(pending)) continue;
     Memory& memory = remember(*pending.seen);
-    Member member{pending, size_range(pending.job->request(), pending.seen->size, memory.nodes),
-                  nullptr, &memory,
-                  {},      {}};
+    Member member{
+        pending, size_range(pending.job->request(), pending.seen->size, memory.nodes), nullptr, &memory, {}};
     const auto found = waiting.find(pending.seen->job_id);
     if (found != waiting.end() && found->second->submit_time == pending.seen->submit_time)
       member.waiting = found->second;
@@ -139,48 +145,60 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
   for (auto& [id, memory] : memories_) memory.asked = false;
 }
 
-/// By falling priority, as Slurm would: those before a job have their place before it has.
-void Sizer::place_waiting(const mlq_cluster_snapshot_t& cluster) {
-  room_ = idle_room(cluster);
+/// By falling priority, as Slurm would: those before a job have their place before it has. What is left is
+/// for `members`; all others have theirs as they stand.
+void Sizer::place_waiting(const mlq_cluster_snapshot_t& cluster, std::span<Member> members) {
+  std::vector<NodeRoom> left = idle_room(cluster);
+  room_ = left;
   std::map<const mlq_waiting_snapshot_t*, Member*> by_waiting;
-  for (Member& member : members_) by_waiting[member.waiting] = &member;
+  for (Member& member : members) by_waiting[member.waiting] = &member;
   for (std::size_t w = 0; w < cluster.waiting_count; w++) {
     const mlq_waiting_snapshot_t& job = cluster.waiting[w];
     std::uint32_t required = 0;
     std::vector<char> allowed = waiting_nodes(cluster, job, required);
     const auto member = by_waiting.find(&job);
-    if (const auto placement = place(waiting_shape(job, required), room_, {}, allowed)) {
-      settle_placement(*placement, {}, room_);
-      if (member != by_waiting.end()) member->second->taken = placement->taken;
+    if (const auto placement = place(waiting_shape(job, required), left, {}, allowed)) {
+      settle_placement(*placement, {}, left);
+      if (member == by_waiting.end()) settle_placement(*placement, {}, room_);
     }
     if (member != by_waiting.end()) member->second->allowed = std::move(allowed);
   }
-  for (const Member& member : members_) {
-    for (const NodeShare& share : member.taken) room_[share.node].idle += share.cpus;
-  }
+}
+
+/// What it could use of a node: units, or CPUs where these are what it counts, and units may lie on several
+/// nodes.
+std::uint32_t Sizer::usable(const Member& member, std::size_t node) const {
+  const mlq_waiting_snapshot_t& waiting = *member.waiting;
+  const SizeRange& range = member.range;
+  // a single task grows with its GPUs
+  const std::uint32_t per_task = range.one_task() ? 1 : std::max(waiting.cpus_per_task, 1U);
+  const NodeRoom& room = room_[node];
+  if (member.allowed[node] == 0 || (waiting.whole_nodes && room.idle != room.cpus)) return 0;
+  const std::uint32_t cpus = room.idle / per_task * per_task;
+  if (cpus < (range.one_task() ? 1 : std::max(waiting.cpus_per_node, 1U))) return 0;
+  if (!range.nodes && range.gpus == 0) return cpus;
+  std::uint32_t units = cpus / range.unit;
+  if (range.gpus > 0) units = std::min(units, room.gpus.count(waiting.gpu_types) / range.gpus);
+  return range.nodes ? std::min(units, 1U) : units;
 }
 
 /// Units that could start now were it the only one whose size is chosen.
 std::uint32_t Sizer::room_for(const Member& member) const {
   const mlq_waiting_snapshot_t& waiting = *member.waiting;
-  const std::uint32_t per_task = std::max(waiting.cpus_per_task, 1U);
-  std::vector<std::uint32_t> cpus;  // usable, by node
+  const SizeRange& range = member.range;
+  std::vector<std::uint32_t> by_node;
   for (std::size_t n = 0; n < room_.size(); n++) {
-    if (member.allowed[n] == 0) continue;
-    const bool whole = room_[n].idle == room_[n].cpus;
-    const std::uint32_t usable = waiting.whole_nodes && !whole ? 0 : room_[n].idle / per_task * per_task;
-    if (usable >= std::max(waiting.cpus_per_node, 1U)) cpus.push_back(usable);
+    if (const std::uint32_t here = usable(member, n); here > 0) by_node.push_back(here);
   }
-  if (member.range.nodes) {
-    const auto fits = [&](std::uint32_t have) { return have >= member.range.unit; };
-    return static_cast<std::uint32_t>(std::count_if(cpus.begin(), cpus.end(), fits));
-  }
-  std::sort(cpus.rbegin(), cpus.rend());
-  if (waiting.max_nodes > 0 && cpus.size() > waiting.max_nodes) cpus.resize(waiting.max_nodes);
-  if (cpus.size() < waiting.nodes) return 0;
+  if (range.nodes) return static_cast<std::uint32_t>(by_node.size());
+  std::sort(by_node.rbegin(), by_node.rend());
+  const std::uint32_t most = range.one_task() ? 1 : waiting.max_nodes;
+  if (most > 0 && by_node.size() > most) by_node.resize(most);
+  if (by_node.size() < waiting.nodes) return 0;
   std::uint64_t total = 0;
-  for (const std::uint32_t have : cpus) total += have;
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total / member.range.unit, MLQ_UNITS_MAX));
+  for (const std::uint32_t here : by_node) total += here;
+  if (!range.counts_gpus()) total /= range.unit;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(total, MLQ_UNITS_MAX));
 }
 
 void Sizer::take(double now, const mlq_config_t& config, Member& member, const PendingJob& job,
@@ -233,29 +251,25 @@ void Sizer::give(double now, const Member& member) {
   }
 }
 
-std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& config,
-                                            std::span<const Pending> jobs,
-                                            const mlq_cluster_snapshot_t* cluster,
-                                            const FamilyOf& family_of) {
-  sizings_.clear();
-  reasons_.clear();
-  gather(jobs, cluster, now);
-  if (config.mode == MLQ_MODE_ACTIVE) {
-    for (const Member& member : wanted_) give(now, member);
-  }
-  if (members_.empty()) return sizings_;
-  place_waiting(*cluster);
+/// For those that share what is idle: CPUs, or GPUs of the same types.
+void Sizer::choose(double now, const mlq_config_t& config, const mlq_cluster_snapshot_t& cluster,
+                   std::span<Member> members, const FamilyOf& family_of) {
+  place_waiting(cluster, members);
+  const std::uint32_t gpu_types = members.front().gpu_types();
   std::uint64_t idle = 0;
   double cores = 0;
-  for (const NodeRoom& node : room_) idle += node.idle, cores += node.cpus;
+  for (const NodeRoom& node : room_) {
+    idle += gpu_types != 0 ? node.gpus.count(gpu_types) : node.idle;
+    cores += node.cpus;
+  }
   std::vector<PendingJob> sizable;
-  sizable.reserve(members_.size());
-  for (const Member& member : members_) {
+  sizable.reserve(members.size());
+  for (const Member& member : members) {
     PendingJob job;
     const bool grows = member.pending.job->request().resize == MLQ_RESIZE_COMPANION;
     job.key = member.pending.seen->job_id;
     job.rank = member.waiting->priority;
-    job.unit = member.range.unit;
+    job.unit = gpu_types != 0 ? member.range.gpus : member.range.unit;
     job.min = member.range.min;
     job.max = member.range.max;
     job.asked = member.range.asked;
@@ -267,8 +281,28 @@ std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& conf
   }
   const std::vector<SizeChoice> choices =
       size_pending(sizable, static_cast<std::uint32_t>(std::min<std::uint64_t>(idle, UINT32_MAX)),
-                   Value(members_, cores, family_of));
-  for (std::size_t j = 0; j < members_.size(); j++) take(now, config, members_[j], sizable[j], choices[j]);
+                   Value(members, cores, family_of));
+  for (std::size_t j = 0; j < members.size(); j++) take(now, config, members[j], sizable[j], choices[j]);
+}
+
+std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& config,
+                                            std::span<const Pending> jobs,
+                                            const mlq_cluster_snapshot_t* cluster,
+                                            const FamilyOf& family_of) {
+  sizings_.clear();
+  reasons_.clear();
+  gather(jobs, cluster, now);
+  if (config.mode == MLQ_MODE_ACTIVE) {
+    for (const Member& member : wanted_) give(now, member);
+  }
+  std::stable_sort(members_.begin(), members_.end(),
+                   [](const Member& a, const Member& b) { return a.gpu_types() < b.gpu_types(); });
+  for (auto first = members_.begin(); first != members_.end();) {
+    const auto last = std::find_if(first, members_.end(),
+                                   [first](const Member& m) { return m.gpu_types() != first->gpu_types(); });
+    choose(now, config, *cluster, {first, last}, family_of);
+    first = last;
+  }
   return sizings_;
 }
 

@@ -63,15 +63,19 @@ class Sizer {
     SizeRange range;
     const mlq_waiting_snapshot_t* waiting = nullptr;
     Memory* memory = nullptr;
-    std::vector<char> allowed;     ///< one byte a node
-    std::vector<NodeShare> taken;  ///< where it would start as it stands
+    std::vector<char> allowed;  ///< one byte a node
+    /// GPUs that it could have, as bits; 0: it asks for none. Those with the same share what is idle.
+    std::uint32_t gpu_types() const { return range.gpus > 0 ? waiting->gpu_types : 0; }
   };
   class Value;
 
   static bool waited_enough(Memory& memory, double now);
   Memory& remember(const mlq_job_snapshot_t& seen);
   void gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now);
-  void place_waiting(const mlq_cluster_snapshot_t& cluster);
+  void place_waiting(const mlq_cluster_snapshot_t& cluster, std::span<Member> members);
+  void choose(double now, const mlq_config_t& config, const mlq_cluster_snapshot_t& cluster,
+              std::span<Member> members, const FamilyOf& family_of);
+  std::uint32_t usable(const Member& member, std::size_t node) const;
   std::uint32_t room_for(const Member& member) const;
   void give(double now, const Member& member);
   void emit(const Member& member, std::uint32_t units);

@@ -18,6 +18,7 @@ libmlqcycle_la_SOURCES = \
 	slurm-plugin/sched/cluster.c slurm-plugin/sched/cluster.h \
 	slurm-plugin/sched/cycle.c slurm-plugin/sched/cycle.h \
 	slurm-plugin/sched/endings.c slurm-plugin/sched/endings.h \
+	slurm-plugin/sched/gpu_request.c slurm-plugin/sched/gpu_request.h \
 	slurm-plugin/sched/gpus.c slurm-plugin/sched/gpus.h \
 	slurm-plugin/sched/het.c slurm-plugin/sched/het.h \
 	slurm-plugin/sched/hold.h \

@@ -3,6 +3,7 @@
 
 #include "slurm-plugin/compat.h"
 #include "slurm-plugin/sched/attempt.h"
+#include "slurm-plugin/sched/gpu_request.h"
 #include "slurm-plugin/sched/het.h"
 #include "slurm-plugin/sched/hold.h"
 #include "slurm-plugin/sched/resize.h"
@@ -15,8 +16,11 @@ static bool _same_request(const mlq_size_request_t *a,
 	return (a->cpus == b->cpus) && (a->tasks == b->tasks) &&
 	       (a->cpus_per_task == b->cpus_per_task) &&
 	       (a->tasks_per_node == b->tasks_per_node) &&
+	       (a->cpus_per_node == b->cpus_per_node) &&
 	       (a->min_nodes == b->min_nodes) &&
 	       (a->max_nodes == b->max_nodes) &&
+	       (a->gpus_of == b->gpus_of) && (a->gpus == b->gpus) &&
+	       (a->cpus_per_gpu == b->cpus_per_gpu) &&
 	       (a->whole_nodes == b->whole_nodes) &&
 	       (a->memory_per_node == b->memory_per_node);
 }
@@ -39,7 +43,7 @@ static job_record_t *_same_job(const mlq_sizing_t *sizing)
 
 /* A variable that the batch script gets instead of the one from sbatch. */
 static void _set_environment(job_details_t *details, const char *name,
-			     uint32_t value)
+			     const char *value)
 {
 	size_t length = strlen(name);
 	int i;
@@ -55,24 +59,42 @@ static void _set_environment(job_details_t *details, const char *name,
 		details->env_cnt++;
 	}
 	xfree(details->env_sup[i]);
-	details->env_sup[i] = xstrdup_printf("%s=%u", name, value);
+	details->env_sup[i] = xstrdup_printf("%s=%s", name, value);
+}
+
+static void _set_one(job_record_t *job_ptr, job_record_t *leader,
+		     const char *name, const char *value)
+{
+	char text[MLQ_HET_NAME_MAX];
+
+	_set_environment(leader->details,
+			 mlq_het_variable(job_ptr, name, text), value);
 }
 
 /* sbatch put them there, and srun in the script reads them; the leader of a
  * heterogeneous job has the script, and the variables of all components. */
-static void _set_variables(job_record_t *job_ptr, uint32_t tasks)
+static void _set_variables(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 {
 	job_record_t *leader = mlq_het_leader(job_ptr);
-	char text[MLQ_HET_NAME_MAX];
+	char tasks[16], *gpus;
 
 	if (!leader || !leader->details)
 		return;
-	_set_environment(leader->details,
-			 mlq_het_variable(job_ptr, "SLURM_NTASKS", text),
-			 tasks);
-	_set_environment(leader->details,
-			 mlq_het_variable(job_ptr, "SLURM_NPROCS", text),
-			 tasks);
+	if (sizing->tasks != sizing->before.tasks) {
+		snprintf(tasks, sizeof(tasks), "%u", sizing->tasks);
+		_set_one(job_ptr, leader, "SLURM_NTASKS", tasks);
+		_set_one(job_ptr, leader, "SLURM_NPROCS", tasks);
+	}
+	if (sizing->gpus && (sizing->gpus != sizing->before.gpus)) {
+		gpus = mlq_gpus_variable(job_ptr, sizing->before.gpus_of,
+					 sizing->gpus);
+		_set_one(job_ptr, leader,
+			 (sizing->before.gpus_of == MLQ_GPUS_OF_NODE)
+				 ? "SLURM_GPUS_PER_NODE"
+				 : "SLURM_GPUS",
+			 gpus);
+		xfree(gpus);
+	}
 }
 
 /* Of this record alone, also where it is a heterogeneous job's leader. */
@@ -93,13 +115,21 @@ static int _set_size(job_record_t *job_ptr, const mlq_sizing_t *sizing)
 		desc.min_nodes = sizing->nodes;
 		desc.max_nodes = sizing->nodes;
 	}
+	if (sizing->cpus_per_task) {
+		desc.cpus_per_task = sizing->cpus_per_task;
+		desc.pn_min_cpus = sizing->cpus_per_task;
+	}
+	if (sizing->gpus)
+		mlq_gpus_ask(job_ptr, sizing->before.gpus_of, sizing->gpus,
+			     &desc);
 	/* unchanged; without it the memory of the job would count as none */
 	if (details->pn_min_memory)
 		desc.pn_min_memory = details->pn_min_memory;
 	/* user_id stays NO_VAL: what the user may do, and no more */
 	rc = update_job(&msg, job_ptr->user_id, false);
+	mlq_gpus_ask_done(job_ptr, &desc);
 	if (rc == SLURM_SUCCESS)
-		_set_variables(job_ptr, sizing->tasks);
+		_set_variables(job_ptr, sizing);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
+#include "slurm-plugin/sched/gpu_request.h"
 #include "slurm-plugin/sched/size_request.h"
 
 /*
@@ -22,14 +23,10 @@ static bool _counts_features(const job_details_t *details)
 	       (details->cluster_features && details->cluster_features[0]);
 }
 
-static bool _asks_for_gres(job_record_t *job_ptr)
-{
-	return job_ptr->gres_list_req && list_count(job_ptr->gres_list_req);
-}
-
-static const char *_refusal(job_record_t *job_ptr)
+static const char *_refusal(job_record_t *job_ptr, mlq_size_request_t *out)
 {
 	const job_details_t *details = job_ptr->details;
+	const char *gpus = mlq_gpus_asked(job_ptr, out);
 
 	if (!job_ptr->batch_flag)
 		return "it is no batch job";
@@ -43,8 +40,6 @@ static const char *_refusal(job_record_t *job_ptr)
 		return "it names nodes (--nodelist)";
 	if (_counts_features(details))
 		return "its --constraint says more than names joined by &";
-	if (_asks_for_gres(job_ptr))
-		return "it asks for generic resources";
 	if (details->contiguous)
 		return "it asks for contiguous nodes";
 	if (details->overcommit)
@@ -55,7 +50,7 @@ static const char *_refusal(job_record_t *job_ptr)
 		return "it expands another job";
 	if (details->max_cpus && (details->max_cpus != NO_VAL))
 		return "it has a largest number of CPUs";
-	return NULL;
+	return gpus;
 }
 
 extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
@@ -63,7 +58,7 @@ extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 	const job_details_t *details = job_ptr->details;
 
 	memset(out, 0, sizeof(*out));
-	out->refusal = _refusal(job_ptr);
+	out->refusal = _refusal(job_ptr, out);
 	out->cpus = details->min_cpus;
 	out->tasks = details->num_tasks;
 	out->cpus_per_task = 1;
@@ -71,6 +66,8 @@ extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 		out->cpus_per_task = details->cpus_per_task;
 	if (details->ntasks_per_node != NO_VAL16)
 		out->tasks_per_node = details->ntasks_per_node;
+	if (details->pn_min_cpus < NO_VAL)
+		out->cpus_per_node = details->pn_min_cpus;
 	out->min_nodes = details->min_nodes;
 	if (details->max_nodes != NO_VAL)
 		out->max_nodes = details->max_nodes;

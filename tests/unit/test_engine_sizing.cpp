@@ -1,30 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sizes of pending jobs: the range that a request names, and what the engine makes of it.
-#include <span>
-
-#include "slurm-plugin/engine/size_range.hpp"
 #include "tests/unit/check_cpp.hpp"
-#include "tests/unit/resize_bench.hpp"
+#include "tests/unit/sizing_bench.hpp"
 
 namespace {
-
-using mlq::engine::size_range;
-using mlq::engine::SizeRange;
-
-mlq_size_request_t tasks(std::uint32_t count, std::uint32_t cpus_per_task = 1) {
-  mlq_size_request_t size{};
-  size.cpus = count * cpus_per_task;
-  size.tasks = count;
-  size.cpus_per_task = cpus_per_task;
-  size.min_nodes = 1;
-  return size;
-}
-
-SizeRange range_of(const char* request, const mlq_size_request_t& size, mlq::engine::NodeRange before = {}) {
-  mlq_request_t parsed;
-  ck_assert_int_eq(mlq_request_parse(request, &parsed, nullptr, 0), 0);
-  return size_range(parsed, size, before);
-}
 
 START_TEST(ranges_of_cores) {
   SizeRange range = range_of("min=2,max=16", tasks(8));
@@ -105,7 +84,6 @@ START_TEST(what_cannot_be_sized_says_why) {
   size = tasks(2);
   size.cpus = 6;
   refused(size, "more CPUs than its tasks need");
-  refused(tasks(4), "GPU", "unit=gpu,min=1,max=4");
   size = tasks(4);
   size.min_nodes = 8;
   refused(size, "fewer tasks than it has nodes");
@@ -114,32 +92,6 @@ START_TEST(what_cannot_be_sized_says_why) {
   refused(size, "it is an array");
 }
 END_TEST
-
-struct SizingBench : ResizeBench {
-  explicit SizingBench(std::vector<std::uint32_t> cpus, const char* extra = "")
-      : ResizeBench(std::move(cpus), extra) {}
-
-  mlq_job_snapshot_t& ask(std::uint32_t id, std::uint32_t count, const char* request) {
-    mlq_job_snapshot_t& job = add(id, MLQ_JOB_PENDING, count, request);
-    job.partition = "main";
-    job.account = "physics";
-    job.size = tasks(count);
-    mlq_waiting_snapshot_t& waits = wait(id, count);
-    waits.submit_time = job.submit_time;
-    waits.priority = 1000 - id;
-    return job;
-  }
-
-  std::span<const mlq_sizing_t> sizings() {
-    const mlq_sizing_t* found = nullptr;
-    const std::size_t count = mlq_engine_sizings(engine.get(), &found);
-    return {found, found + count};
-  }
-  std::string why(std::uint32_t id) {
-    const char* text = json_string_value(json_object_get(statuses[id].get(), "reason"));
-    return text == nullptr ? "" : text;
-  }
-};
 
 START_TEST(a_job_that_can_grow_takes_what_is_idle) {
   SizingBench bench({8, 8});

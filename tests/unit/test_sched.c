@@ -67,6 +67,7 @@ int main(void)
 	suite_add_tcase(suite, node_cases());
 	suite_add_tcase(suite, cluster_cases());
 	suite_add_tcase(suite, gpu_cases());
+	suite_add_tcase(suite, gpu_request_cases());
 	suite_add_tcase(suite, ending_cases());
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -32,6 +32,7 @@ extern TCase *requeue_cases(void);
 extern TCase *node_cases(void);
 extern TCase *cluster_cases(void);
 extern TCase *gpu_cases(void);
+extern TCase *gpu_request_cases(void);
 extern TCase *ending_cases(void);
 
 #endif

@@ -105,6 +105,45 @@ START_TEST(a_size_is_asked_for_as_its_user_would)
 }
 END_TEST
 
+START_TEST(gpus_are_asked_for_with_the_cores_of_its_task)
+{
+	struct job_details *details = job_ptr->details;
+	gres_job_state_t gres_js = {.gres_per_job = 2};
+	gres_state_t state = {.gres_name = "gpu",
+			      .state_type = GRES_STATE_TYPE_JOB,
+			      .gres_data = &gres_js};
+	stub_list_t list = {.count = 1, .entries = {&state}};
+
+	job_ptr->gres_list_req = stub_list(&list);
+	job_ptr->tres_per_job = "gres:gpu:a:2";
+	details->num_tasks = 1;
+	details->pn_min_cpus = details->cpus_per_task = 8;
+	sizing.before.tasks = sizing.tasks = 1;
+	sizing.before.cpus_per_node = sizing.before.cpus_per_task = 8;
+	sizing.before.gpus_of = MLQ_GPUS_OF_JOB;
+	sizing.before.gpus = 2;
+	sizing.cpus = sizing.cpus_per_task = 12;
+	sizing.gpus = 3;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_str_eq(stub_update.tres_per_job, "gres:gpu:a:3");
+	ck_assert_ptr_null(stub_update.tres_per_node);
+	ck_assert_uint_eq(stub_update.cpus_per_task, 12);
+	ck_assert_uint_eq(stub_update.pn_min_cpus, 12);
+	ck_assert_uint_eq(stub_update.min_cpus, 12);
+	ck_assert_uint_eq(details->env_cnt, 1); /* as many tasks as before */
+	ck_assert_str_eq(details->env_sup[0], "SLURM_GPUS=a:3");
+	gres_js.gres_per_job = 1; /* its user changed it meanwhile */
+	job_ptr->tres_per_job = "gres:gpu:a:1";
+	ck_assert_int_eq(_updates(), 0);
+	stub_update_rc = ESLURM_INVALID_GRES;
+	gres_js.gres_per_job = 2;
+	job_ptr->tres_per_job = "gres:gpu:a:2";
+	sizing.gpus = 4;
+	ck_assert_int_eq(_updates(), 1);
+	ck_assert_str_eq(details->env_sup[0], "SLURM_GPUS=a:3");
+}
+END_TEST
+
 START_TEST(another_job_than_the_one_decided_about_is_left_alone)
 {
 	struct job_details *details = job_ptr->details;
@@ -285,6 +324,7 @@ extern TCase *resize_cases(void)
 
 	tcase_add_checked_fixture(tcase, _setup, sched_teardown);
 	tcase_add_test(tcase, a_size_is_asked_for_as_its_user_would);
+	tcase_add_test(tcase, gpus_are_asked_for_with_the_cores_of_its_task);
 	tcase_add_test(tcase,
 		       another_job_than_the_one_decided_about_is_left_alone);
 	tcase_add_test(tcase, what_slurm_refuses_is_told);

@@ -14,10 +14,24 @@ int stub_updates, stub_update_rc;
 job_desc_msg_t stub_update;
 uid_t stub_update_uid;
 
+/* the caller frees its own */
+static char *_kept(int which, const char *text)
+{
+	static char texts[3][64];
+
+	if (!text)
+		return NULL;
+	snprintf(texts[which], sizeof(texts[which]), "%s", text);
+	return texts[which];
+}
+
 extern int update_job(slurm_msg_t *msg, uid_t uid, bool send_msg)
 {
 	stub_updates++;
 	stub_update = *(job_desc_msg_t *) msg->data;
+	stub_update.tres_per_job = _kept(0, stub_update.tres_per_job);
+	stub_update.tres_per_node = _kept(1, stub_update.tres_per_node);
+	stub_update.tres_per_task = _kept(2, stub_update.tres_per_task);
 	stub_update_uid = uid;
 	return send_msg ? SLURM_ERROR : stub_update_rc;
 }
@@ -28,6 +42,7 @@ extern void slurm_init_job_desc_msg(job_desc_msg_t *desc)
 	desc->num_tasks = desc->min_cpus = NO_VAL;
 	desc->min_nodes = desc->max_nodes = NO_VAL;
 	desc->pn_min_memory = NO_VAL64;
+	desc->cpus_per_task = desc->pn_min_cpus = NO_VAL16;
 }
 
 extern void slurm_msg_t_init(slurm_msg_t *msg)
