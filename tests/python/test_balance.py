@@ -130,6 +130,13 @@ class Training(unittest.TestCase):
     def test_accumulation_with_unequal_counts(self):
         self.assertLess(self.train(ranks=3, micro=7), 1e-6)
 
+    def test_the_interpreter_outlives_what_gloo_still_holds(self):
+        code = ("import threading, time, mlq.torch as t\n"
+                "def hold(first): time.sleep(0.5); print('dropped', flush=True)\n"
+                "threading.Thread(target=hold, args=(t._First(),), daemon=True).start()\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, "dropped\n"), done.stderr)
+
 
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class Order(unittest.TestCase):

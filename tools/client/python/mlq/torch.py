@@ -13,8 +13,10 @@ exchanged after iteration k decides the sizes of iteration k + 1 + lag; lag is h
 
 from __future__ import annotations
 
+import atexit
 import dataclasses
 import time
+import weakref
 from typing import Any, Dict, Iterator, List, Optional, Sized, Tuple
 
 import torch
@@ -206,6 +208,27 @@ class BalancedBatches:
 _KEPT: List[torch.Tensor] = []
 
 
+class _First:
+    """What DistributedDataParallel takes of a reduction: the first tensor of its result."""
+
+    alive: "weakref.WeakSet[_First]" = weakref.WeakSet()
+
+    def __init__(self) -> None:
+        self.alive.add(self)
+
+    def __call__(self, done: Any) -> torch.Tensor:
+        return done.value()[0]  # type: ignore[no-any-return]
+
+
+@atexit.register
+def _wait_for_gloo() -> None:
+    """Gloo's threads drop a future's callback some time after they have called it, and need the interpreter lock for that: once
+    the interpreter is being taken down that ends the process by SIGABRT."""
+    until = time.monotonic() + 5
+    while len(_First.alive) and time.monotonic() < until:
+        time.sleep(0.001)
+
+
 class _Exchange:
     """Times each iteration's own work and gathers everybody's while the next one runs."""
 
@@ -250,7 +273,7 @@ class _Exchange:
         work = dist.all_reduce(gradient, group=batches.group, async_op=True)
         if last:
             self._gather(seconds, batches.share.size)
-        return work.get_future().then(lambda done: done.value()[0])
+        return work.get_future().then(_First())
 
     def _gather(self, seconds: float, samples: int) -> None:
         self.settle()
