@@ -91,11 +91,15 @@ class AgentCase(ClusterTest):
         self.steady(job, 1)
         return job
 
-    def grown(self, **options):
-        job = self.start_worker(**options)
+    def grow(self, job):
+        """Ids of its two companions."""
         self.want(job, 3, [("fast", 1), ("slow", 1)])
         self.steady(job, 3)
-        return job, sorted(i for i in self.companions(job))
+        return sorted(self.companions(job))
+
+    def grown(self, **options):
+        job = self.start_worker(**options)
+        return job, self.grow(job)
 
     def companions(self, job):
         names = self.c.jobs("%j|%T|%N")

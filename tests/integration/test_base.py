@@ -89,7 +89,8 @@ class Base(AgentCase):
     def sacct_steps(self, job):
         rows = lambda: [r.split("|") for r in
                         self.c.run("sacct", "-n", "-P", "-S", "now-1days", "-j", job, "-o", "JobID,State,ExitCode").splitlines()]
-        wait_until("accounting has the steps' ends", lambda: all(r[1] != "RUNNING" for r in rows()), 30)
+        ended = lambda found: f"{job}.0" in [r[0] for r in found] and all(r[1] != "RUNNING" for r in found)
+        wait_until("accounting has the steps' ends", lambda: ended(rows()), 30)
         return [r for r in rows() if not r[0].endswith(".extern")]
 
     def test_ranks_of_nodes_of_unequal_size(self):
