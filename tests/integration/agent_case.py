@@ -91,19 +91,25 @@ class AgentCase(ClusterTest):
         self.steady(job, 1)
         return job
 
-    def grow(self, job):
-        """Ids of its two companions."""
-        self.want(job, 3, [("fast", 1), ("slow", 1)])
-        self.steady(job, 3)
-        return sorted(self.companions(job))
-
     def grown(self, **options):
         job = self.start_worker(**options)
-        return job, self.grow(job)
+        self.want(job, 3, [("fast", 1), ("slow", 1)])
+        self.steady(job, 3)
+        return job, sorted(self.companions(job))
 
     def companions(self, job):
         names = self.c.jobs("%j|%T|%N")
         return {i: row.split("|")[1:] for i, row in names.items() if row.startswith(f"mlq-companion-of-{job}|")}
+
+    def assert_ends_with(self, companion, parent):
+        """It asked for what was left of its parent's time when it was submitted, in whole minutes, which is all of it in the
+        second of the parent's start."""
+        end, submitted = (time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+                          for text in (self.c.show(parent)["EndTime"], self.c.show(companion)["SubmitTime"]))
+        hours, minutes, seconds = map(int, self.c.show(companion)["TimeLimit"].split(":"))
+        early = end - submitted - (hours * 3600 + minutes * 60 + seconds)
+        self.assertGreater(early, -30)  # what was left is asked for some moments before
+        self.assertLess(early, 60)
 
     def left(self, job):
         """Companions that have not ended, and processes of the training."""
