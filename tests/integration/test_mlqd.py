@@ -30,7 +30,7 @@ class Answers(WithDaemon):
         self.refused(401, "not signed with HS256", post(d.token(algorithm="none")))
         now = int(time.time())
         self.refused(401, "expired", post(d.token(iat=now - 100, exp=now - 1)))
-        # a clock that is wrong may be set right: jobs give up for good by 401
+        # a clock that is wrong may be set right: by 401 jobs would take no reports meanwhile
         answer = self.refused(503, "in the future", post(d.token(iat=now + 1000, exp=now + 2000)))
         self.assertEqual(answer[2]["Retry-After"], "60")
         self.refused(401, "claim job is missing", post(d.token(job=None)))

@@ -219,7 +219,7 @@ START_TEST(test_refuses_everything_with_400) {
 }
 END_TEST
 
-START_TEST(test_refused_for_good) {
+START_TEST(test_refused_until_it_ends) {
   server_behaviour_t behaviour = {.status = _i ? 403 : 401, .status_count = -1};
   mlq_counters counters;
   mlq_job* job = mlq_attach();
@@ -231,10 +231,44 @@ START_TEST(test_refused_for_good) {
   report_many(job, 1500, 3000);
   ck_assert_int_eq(mlq_flush(job, 60), -1);
   mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.reported, 1500);
   ck_assert_uint_eq(counters.sent, 0);
-  ck_assert_uint_eq(counters.refused, counters.reported);
-  ck_assert_uint_eq(report_server_requests(server), 1);
+  ck_assert_uint_lt(report_server_requests(server), 10); /* nobody's wait makes it ask again */
+  mlq_detach(job);                                       /* returns though nothing was taken */
+  ck_assert_uint_eq(report_server_count(server), 0);
+}
+END_TEST
+
+START_TEST(test_refused_until_the_site_sets_its_key_right) {
+  server_behaviour_t behaviour = {.status = _i ? 403 : 401, .status_count = 2};
+  mlq_counters counters;
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 1500);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  for (int i = 0; i < 6000 && !mlq_active(job); i++) usleep(10000);
+  report_many(job, 1500, 3000);
+  ck_assert_int_eq(mlq_flush(job, 60), 0);
+  mlq_get_counters(job, &counters);
+  ck_assert_uint_eq(counters.reported, 3000);
+  ck_assert_uint_eq(counters.sent, 3000);
+  ck_assert_uint_eq(counters.refused, 0);
+  ck_assert_uint_eq(report_server_count(server), 3000);
   mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_set_right_before_the_end) {
+  server_behaviour_t behaviour = {.status = 401, .status_count = -1}, right = {.status = 200};
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  report_many(job, 0, 1500);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  report_server_behave(server, &right);
+  mlq_detach(job);
+  ck_assert_uint_eq(report_server_count(server), 1500);
 }
 END_TEST
 
@@ -313,7 +347,9 @@ int main(void) {
   tcase_add_loop_test(tests, test_retry_after, 0, 2);
   tcase_add_test(tests, test_bad_point_goes_alone);
   tcase_add_test(tests, test_refuses_everything_with_400);
-  tcase_add_loop_test(tests, test_refused_for_good, 0, 2);
+  tcase_add_loop_test(tests, test_refused_until_it_ends, 0, 2);
+  tcase_add_loop_test(tests, test_refused_until_the_site_sets_its_key_right, 0, 2);
+  tcase_add_test(tests, test_set_right_before_the_end);
   tcase_add_test(tests, test_long_absence);
   tcase_add_test(tests, test_detach_while_others_flush);
   suite_add_tcase(suite, tests);

@@ -204,7 +204,7 @@ void mlq_report(mlq_job *job, double iteration, double loss)
 	unsigned given_up;
 
 	if (!job || !atomic_load_explicit(&job->active, memory_order_relaxed) ||
-	    !isfinite(iteration))
+	    atomic_load_explicit(&job->denied, memory_order_relaxed) || !isfinite(iteration))
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	point.time = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -218,7 +218,7 @@ void mlq_report(mlq_job *job, double iteration, double loss)
 
 int mlq_active(const mlq_job *job)
 {
-	return job && atomic_load(&job->active);
+	return job && atomic_load(&job->active) && !atomic_load(&job->denied);
 }
 
 static uint64_t settled(const mlq_job *job)
@@ -245,8 +245,8 @@ static int flush_held(mlq_job *job, double timeout_s)
 	uint64_t target, refused;
 	struct timespec deadline;
 
-	if (!atomic_load(&job->active))
-		return atomic_load(&job->refused) ? -1 : 0;
+	if (!mlq_active(job))
+		return atomic_load(&job->denied) || atomic_load(&job->refused) ? -1 : 0;
 	target = atomic_load(&job->reported);
 	refused = atomic_load(&job->refused);
 	deadline_after(&deadline, timeout_s > 0 ? (timeout_s < 1e6 ? timeout_s : 1e6) : 0);
@@ -254,7 +254,7 @@ static int flush_held(mlq_job *job, double timeout_s)
 	curl_multi_wakeup(job->multi);
 
 	pthread_mutex_lock(&job->lock);
-	while (settled(job) < target && !job->finished) {
+	while (settled(job) < target && !job->finished && !atomic_load(&job->denied)) {
 		if (pthread_cond_timedwait(&job->progress, &job->lock, &deadline))
 			break;
 	}

@@ -48,7 +48,7 @@ MLQ_API mlq_job *mlq_attach(void);
  */
 MLQ_API void mlq_report(mlq_job *job, double iteration, double loss);
 
-/* 1 when reports go to an mlqd, 0 when calls do nothing. */
+/* 1 when reports go to an mlqd, 0 when calls do nothing, as while mlqd refuses the job (401, 403). */
 MLQ_API int mlq_active(const mlq_job *job);
 
 /*

@@ -15,6 +15,7 @@
 #define IDLE_POLL_MAX_MS 500 /* and so seldom when none do: no report has to wake the thread */
 #define BACKOFF_MIN_S 0.5
 #define BACKOFF_MAX_S 15.0
+#define DENIED_BACKOFF_MAX_S 256.0 /* a site may set its key right, yet most refusals stay */
 #define HURRY_BACKOFF_S 0.2 /* between attempts while somebody waits in mlq_flush() or at exit */
 #define RETRY_AFTER_MAX_S 600.0
 #define CONNECT_TIMEOUT_MS 3000L
@@ -35,7 +36,7 @@ typedef struct {
 	unsigned hurry_seen;
 	double last_try, next_try, retry_after_until; /* mlq_monotonic() */
 	unsigned short random[3];
-	bool gone; /* mlqd refuses this job for good */
+	bool gone; /* refused at its end */
 	bool noted_refusal, noted_failure;
 	char reason[REASON_MAX + 1];
 	size_t reason_length;
@@ -154,18 +155,22 @@ static void end_request(sender_t *sender)
 	sender->batch = sender->backlog.in_flight = 0;
 }
 
-static void refuse(sender_t *sender, size_t count, long status)
+static void note_refusal(sender_t *sender, long status)
 {
-	struct mlq_job *job = sender->job;
+	const mlq_settings_t *settings = &sender->job->settings;
 
-	mlq_backlog_drop(&sender->backlog, count);
-	atomic_fetch_add(&job->refused, count);
 	if (!sender->noted_refusal) {
 		sender->reason[sender->reason_length] = '\0';
-		mlq_note(&job->settings, "%s refused reports with %ld: %s", job->settings.url,
-			 status, sender->reason);
+		mlq_note(settings, "%s refused reports with %ld: %s", settings->url, status,
+			 sender->reason);
 	}
 	sender->noted_refusal = true;
+}
+
+static void refuse(sender_t *sender, size_t count)
+{
+	mlq_backlog_drop(&sender->backlog, count);
+	atomic_fetch_add(&sender->job->refused, count);
 }
 
 /* mlqd takes nothing of the request: the guilty point is looked for by halves, and given up alone.
@@ -177,19 +182,36 @@ static void answer_bad(sender_t *sender, size_t batch, long status)
 		return;
 	}
 	sender->bad_points++;
-	refuse(sender, batch, status);
+	refuse(sender, batch);
+	note_refusal(sender, status);
 	sender->batch_limit = sender->bad_points < BAD_POINTS_MAX ? 1 : BATCH_MAX;
+}
+
+/* Seconds; doubles with the failures in a row. */
+static double back_off(sender_t *sender, double most)
+{
+	double delay = most;
+
+	if (sender->failures < 16 && BACKOFF_MIN_S * (double)(1u << sender->failures) < most)
+		delay = BACKOFF_MIN_S * (double)(1u << sender->failures);
+	sender->failures++;
+	return delay * (0.5 + erand48(sender->random));
+}
+
+/* The job is refused, not its points: they are kept for the time when it no longer is. */
+static void answer_denied(sender_t *sender, long status, double now)
+{
+	atomic_store(&sender->job->denied, true);
+	note_refusal(sender, status);
+	sender->next_try = now + back_off(sender, DENIED_BACKOFF_MAX_S);
+	sender->gone = atomic_load(&sender->job->stop);
 }
 
 static void answer_later(sender_t *sender, CURLcode code, long status, double now)
 {
-	double delay = BACKOFF_MAX_S;
+	double delay = back_off(sender, BACKOFF_MAX_S);
 	curl_off_t retry_after = 0;
 
-	if (sender->failures < 5)
-		delay = BACKOFF_MIN_S * (double)(1u << sender->failures);
-	sender->failures++;
-	delay *= 0.5 + erand48(sender->random);
 	if (code == CURLE_OK && (status == 429 || status == 503))
 		curl_easy_getinfo(sender->easy, CURLINFO_RETRY_AFTER, &retry_after);
 	if (retry_after > 0) {
@@ -218,6 +240,7 @@ static void answer(sender_t *sender, CURLcode code, double now)
 		mlq_backlog_drop(&sender->backlog, batch);
 		atomic_fetch_add(&sender->job->sent, batch);
 		sender->failures = sender->bad_points = 0;
+		atomic_store(&sender->job->denied, false);
 		sender->batch_limit =
 			sender->batch_limit < BATCH_MAX / 2 ? 2 * sender->batch_limit : BATCH_MAX;
 		if (sender->backlog.count < sender->batch_limit)
@@ -225,9 +248,7 @@ static void answer(sender_t *sender, CURLcode code, double now)
 	} else if (code == CURLE_OK && (status == 400 || status == 413)) {
 		answer_bad(sender, batch, status);
 	} else if (code == CURLE_OK && (status == 401 || status == 403)) {
-		sender->gone = true;
-		atomic_store(&sender->job->active, false);
-		refuse(sender, sender->backlog.count, status);
+		answer_denied(sender, status, now);
 	} else {
 		answer_later(sender, code, status, now);
 	}
@@ -303,14 +324,6 @@ static void run(sender_t *sender)
 	}
 }
 
-/* What came after mlqd's last word counts as refused too. */
-static void give_up(sender_t *sender)
-{
-	drain(sender);
-	if (sender->backlog.count)
-		refuse(sender, sender->backlog.count, 0);
-}
-
 static void clean_up(sender_t *sender)
 {
 	end_request(sender);
@@ -331,8 +344,8 @@ void *mlq_sender_main(void *context)
 		memcpy(sender->random, job->stream, sizeof(sender->random));
 		if (set_up(sender))
 			run(sender);
-		if (sender->gone)
-			give_up(sender);
+		if (atomic_load(&job->denied))
+			refuse(sender, sender->backlog.count);
 		clean_up(sender);
 		job->sender = NULL;
 	}

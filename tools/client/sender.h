@@ -33,6 +33,7 @@ struct mlq_job {
 	pthread_mutex_t lock;	 /* of what follows, and for the condition */
 	pthread_cond_t progress; /* CLOCK_MONOTONIC */
 	bool finished;
+	atomic_bool denied; /* mlqd refuses the job: nothing is taken until it does not */
 
 	void *sender;	      /* the thread's own; here so that a forked child still knows of it */
 	struct mlq_job *kept; /* the next of those that are never freed */

@@ -35,7 +35,8 @@ class Job:
 
     @property
     def active(self) -> bool:
-        """Whether reports go to an mlqd; False outside a job, in a rank other than 0 and in forked children."""
+        """Whether reports go to an mlqd; False outside a job, in a rank other than 0, in forked children and while
+        mlqd refuses the job."""
         return self._handle is not None and bool(self._library.quick.mlq_active(self._handle))
 
     def report(self, iteration: SupportsFloat, loss: SupportsFloat) -> None:
