@@ -44,6 +44,26 @@ START_TEST(old_jobs_go) {
 }
 END_TEST
 
+START_TEST(a_clock_that_jumps_ahead_makes_nothing_old) {
+  const AgeClock clock(kNow, 50);
+  const double year = 365 * 86400.0;
+  ck_assert_double_eq(clock.now(kNow + 700, 750), kNow + 700);
+  ck_assert_double_eq(clock.now(kNow + year, 750), kNow + 700);         // set ahead
+  ck_assert_double_eq(clock.now(kNow + year, 50 + year), kNow + year);  // it has run so long
+  ck_assert_double_eq(clock.now(kNow - year + 700, 750),
+                      kNow - year + 700);                    // was ahead at the start, set right
+  ck_assert_double_eq(clock.now(kNow - year, 50 + 599), 0);  // may still be set right
+
+  Folder folder;
+  Store store(folder.file("s"));
+  Retention retention(store, {.keep_seconds = 100, .max_bytes = 1 << 30, .step_rows = 10});
+  add(store, reporter(1), report("a", 0, 24), kNow);
+  ck_assert_int_eq(run_all(retention, clock.now(kNow + year, 51)), 0);
+  ck_assert_int_eq(run_all(retention, clock.now(kNow + year, 50 + 90)), 0);
+  ck_assert_int_gt(run_all(retention, clock.now(kNow + year, 50 + 700)), 0);
+}
+END_TEST
+
 START_TEST(numbers_are_never_given_twice) {
   Folder folder;
   {
@@ -132,6 +152,7 @@ int main() {
   TCase* cases = tcase_create("retention");
   tcase_set_timeout(cases, 120);
   tcase_add_test(cases, old_jobs_go);
+  tcase_add_test(cases, a_clock_that_jumps_ahead_makes_nothing_old);
   tcase_add_test(cases, numbers_are_never_given_twice);
   tcase_add_test(cases, stale_families_go);
   tcase_add_test(cases, size_takes_ended_jobs_first);

@@ -2,6 +2,7 @@
 // Lets old entries go, in steps so small that no report waits long.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tools/mlqd/store.hpp"
@@ -12,6 +13,25 @@ struct RetentionLimits {
   double keep_seconds = 90 * 86400.0;              ///< jobs nobody wrote for this long go
   std::int64_t max_bytes = std::int64_t{4} << 30;  ///< of the store file
   std::int64_t step_rows = 1000;                   ///< removed in one transaction
+};
+
+/// The time that ages are measured by. A wall clock that jumps ahead, or is wrong when the daemon starts and
+/// is set right soon after, must not make all that is stored old: this one never runs faster than the
+/// monotonic clock, and calls nothing old at first.
+class AgeClock {
+ public:
+  static constexpr double kSettle = 600;  ///< seconds after the start
+
+  AgeClock(double wall, double monotonic) : wall_(wall), monotonic_(monotonic) {}
+
+  /// Seconds since the epoch, at most `wall`; 0 while the clock may not be right yet.
+  double now(double wall, double monotonic) const {
+    const double elapsed = monotonic - monotonic_;
+    return elapsed < kSettle ? 0 : std::min(wall, wall_ + elapsed);
+  }
+
+ private:
+  double wall_, monotonic_;
 };
 
 /// When the store is over its size, ended jobs go first, the longest untouched one first; when none is left,

@@ -21,7 +21,11 @@ std::size_t points_of(const WriteTask& task) {
 }  // namespace
 
 Writer::Writer(Store& store, const RetentionLimits& limits, std::size_t max_queue)
-    : store_(store), retention_(store, limits), max_queue_(max_queue), thread_([this] { run(); }) {}
+    : store_(store),
+      retention_(store, limits),
+      age_clock_(wall_seconds(), monotonic_seconds()),
+      max_queue_(max_queue),
+      thread_([this] { run(); }) {}
 
 Writer::~Writer() {
   stop();
@@ -127,7 +131,7 @@ void Writer::retain() {
   if (!more_to_remove_ && now - retained_ < kRetentionPause) return;
   retained_ = now;
   try {
-    more_to_remove_ = retention_.step(wall_seconds());
+    more_to_remove_ = retention_.step(age_clock_.now(wall_seconds(), now));
     counters_.removed = retention_.removed_points();
   } catch (const std::exception& error) {
     more_to_remove_ = false;

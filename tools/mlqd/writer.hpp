@@ -81,6 +81,7 @@ class Writer {
 
   Store& store_;
   Retention retention_;
+  const AgeClock age_clock_;
   const std::size_t max_queue_;
   std::mutex mutex_;
   std::condition_variable wake_;
