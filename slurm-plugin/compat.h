@@ -40,6 +40,7 @@
 /* since 24.05 the record of a job has a header of its own */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
 #include "src/common/job_record.h"
+#include "src/common/job_state_reason.h"
 #endif
 
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
@@ -105,6 +106,16 @@ static inline bool mlq_too_early(int rc)
 	return false;
 #else
 	return rc == ESLURM_JOB_SETTING_DB_INX;
+#endif
+}
+
+/* What squeue shows as the reason; static storage. */
+static inline const char *mlq_reason_name(uint32_t reason)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+	return job_state_reason_string(reason);
+#else
+	return job_reason_string(reason);
 #endif
 }
 

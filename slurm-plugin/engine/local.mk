@@ -34,7 +34,7 @@ libmlqengine_la_SOURCES = \
 	slurm-plugin/engine/resize.cpp \
 	slurm-plugin/engine/resize_message.cpp slurm-plugin/engine/resize_message.hpp \
 	slurm-plugin/engine/resizing.hpp slurm-plugin/engine/size_history.hpp \
-	slurm-plugin/engine/size.h \
+	slurm-plugin/engine/size.h slurm-plugin/engine/size_limit.cpp slurm-plugin/engine/size_limit.hpp \
 	slurm-plugin/engine/size_range.cpp slurm-plugin/engine/size_range.hpp \
 	slurm-plugin/engine/sizer.cpp slurm-plugin/engine/sizer.hpp \
 	slurm-plugin/engine/targets.cpp slurm-plugin/engine/targets.hpp \

@@ -111,6 +111,7 @@ bool Sizer::waited_enough(Memory& memory, double now) {
 void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* cluster, double now) {
   members_.clear();
   wanted_.clear();
+  limited_.clear();
   std::map<std::uint32_t, const mlq_waiting_snapshot_t*> waiting;
   for (std::size_t w = 0; cluster != nullptr && w < cluster->waiting_count; w++)
     waiting[cluster->waiting[w].job_id] = &cluster->waiting[w];
@@ -119,6 +120,7 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
     Memory& memory = remember(*pending.seen);
     Member member{
         pending, size_range(pending.job->request(), pending.seen->size, memory.nodes), nullptr, &memory, {}};
+    memory.limit.see(member.range.asked);
     const auto found = waiting.find(pending.seen->job_id);
     if (found != waiting.end() && found->second->submit_time == pending.seen->submit_time)
       member.waiting = found->second;
@@ -134,6 +136,8 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
       wanted_.push_back(std::move(member));
     else if (pending.seen->het_job_id != 0)
       reason = "not chosen: a component of a heterogeneous job gets another size by a requeue only";
+    else if (pending.seen->size.limit != nullptr)
+      limited_.push_back(std::move(member));
     else if (cluster == nullptr)
       reason = "not chosen: what the cluster has idle is not known";
     else if (member.waiting == nullptr)
@@ -205,7 +209,7 @@ void Sizer::take(double now, const mlq_config_t& config, Member& member, const P
                  const SizeChoice& choice) {
   Memory& memory = *member.memory;
   std::string& reason = member.pending.job->size_reason;
-  reason = reason_text(member.range, choice);
+  reason = reason_text(member.range, choice) + memory.limit.text();
   if (choice.units == job.asked) return;
   if (config.mode != MLQ_MODE_ACTIVE) {
     reason += "; not applied: mlq_mode=dry-run";
@@ -221,6 +225,7 @@ void Sizer::take(double now, const mlq_config_t& config, Member& member, const P
 
 /// For the reason that the job has now.
 void Sizer::emit(const Member& member, std::uint32_t units) {
+  member.memory->limit.put(member.range.asked, units);
   mlq_sizing_t sizing = sized(member.range, member.pending.seen->size, units);
   sizing.job_id = member.pending.seen->job_id;
   sizing.restarts = member.pending.seen->restarts;
@@ -251,6 +256,22 @@ void Sizer::give(double now, const Member& member) {
   }
 }
 
+void Sizer::obey_limit(double now, const mlq_config_t& config, const Member& member) {
+  Memory& memory = *member.memory;
+  const SizeRange& range = member.range;
+  const std::string limit = member.pending.seen->size.limit;
+  std::string& reason = member.pending.job->size_reason;
+  reason = "not chosen: it waits for " + limit;
+  if (config.mode != MLQ_MODE_ACTIVE || sizings_.size() >= most_per_cycle) return;
+  const double unchanged =
+      now - std::max(memory.changed_at, static_cast<double>(member.pending.seen->submit_time));
+  const std::uint32_t units = memory.limit.instead(limit, range.asked, range.min, range.max, unchanged);
+  if (units == 0) return;
+  reason = units_text(units, range) + " of " + between(range) + ": with the " + number(range.asked, range) +
+           " before it waits for " + limit;
+  emit(member, units);
+}
+
 /// For those that share what is idle: CPUs, or GPUs of the same types.
 void Sizer::choose(double now, const mlq_config_t& config, const mlq_cluster_snapshot_t& cluster,
                    std::span<Member> members, const FamilyOf& family_of) {
@@ -272,6 +293,7 @@ void Sizer::choose(double now, const mlq_config_t& config, const mlq_cluster_sna
     job.unit = gpu_types != 0 ? member.range.gpus : member.range.unit;
     job.min = member.range.min;
     job.max = member.range.max;
+    member.memory->limit.narrow(job.min, job.max);
     job.asked = member.range.asked;
     job.room = room_for(member);
     job.waited = std::max(0.0, now - static_cast<double>(member.pending.seen->submit_time));
@@ -295,6 +317,7 @@ std::span<const mlq_sizing_t> Sizer::decide(double now, const mlq_config_t& conf
   if (config.mode == MLQ_MODE_ACTIVE) {
     for (const Member& member : wanted_) give(now, member);
   }
+  for (const Member& member : limited_) obey_limit(now, config, member);
   std::stable_sort(members_.begin(), members_.end(),
                    [](const Member& a, const Member& b) { return a.gpu_types() < b.gpu_types(); });
   for (auto first = members_.begin(); first != members_.end();) {

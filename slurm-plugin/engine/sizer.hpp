@@ -15,6 +15,7 @@
 #include "core/quality/family_prior.hpp"
 #include "slurm-plugin/engine/engine.h"
 #include "slurm-plugin/engine/job.hpp"
+#include "slurm-plugin/engine/size_limit.hpp"
 #include "slurm-plugin/engine/size_range.hpp"
 
 namespace mlq::engine {
@@ -57,6 +58,7 @@ class Sizer {
     bool given = false;        ///< what it was requeued for
     std::uint32_t before = 0;  ///< units that a component asked for before; 0: it was not sized
     std::uint32_t back = 0;    ///< units that it is to ask for again
+    SizeLimit limit;
   };
   struct Member {
     Pending pending;
@@ -78,13 +80,15 @@ class Sizer {
   std::uint32_t usable(const Member& member, std::size_t node) const;
   std::uint32_t room_for(const Member& member) const;
   void give(double now, const Member& member);
+  void obey_limit(double now, const mlq_config_t& config, const Member& member);
   void emit(const Member& member, std::uint32_t units);
   void take(double now, const mlq_config_t& config, Member& member, const PendingJob& job,
             const SizeChoice& choice);
 
   std::map<std::uint32_t, Memory> memories_;
   std::vector<Member> members_;
-  std::vector<Member> wanted_;  ///< those that were requeued for a size
+  std::vector<Member> wanted_;   ///< those that were requeued for a size
+  std::vector<Member> limited_;  ///< those that wait for a limit on sizes
   std::vector<NodeRoom> room_;
   std::vector<mlq_sizing_t> sizings_;
   std::deque<std::string> reasons_;

@@ -53,6 +53,28 @@ static const char *_refusal(job_record_t *job_ptr, mlq_size_request_t *out)
 	return gpus;
 }
 
+/*
+ * Limits of associations, QOS and partitions on what a job may have. There are
+ * some hundred, so they are told by their names: those on the number of jobs,
+ * on time and on what no job sized here asks for are none of them.
+ */
+static const char *_limit(job_record_t *job_ptr)
+{
+	static const char *const of[] = {"QOS", "Assoc", "Partition", "MaxMem"};
+	static const char *const on[] = {"Cpu",	 "CPU",	    "Mem",    "Node",
+					 "GRES", "Billing", "Energy", "Unknown",
+					 "ResourceLimit"};
+	const char *name = mlq_reason_name(job_ptr->state_reason);
+	bool found = false;
+
+	for (size_t i = 0; name && !found && (i < ARRAY_SIZE(of)); i++)
+		found = !strncmp(name, of[i], strlen(of[i]));
+	for (size_t i = 0; found && (i < ARRAY_SIZE(on)); i++)
+		if (strstr(name, on[i]))
+			return name;
+	return NULL;
+}
+
 extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 {
 	const job_details_t *details = job_ptr->details;
@@ -74,4 +96,6 @@ extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 	out->whole_nodes = (details->whole_node == WHOLE_NODE_REQUIRED);
 	out->memory_per_node = details->pn_min_memory &&
 			       !(details->pn_min_memory & MEM_PER_CPU);
+	if (IS_JOB_PENDING(job_ptr))
+		out->limit = _limit(job_ptr);
 }

@@ -163,5 +163,40 @@ class Sizing(ClusterTest):
         wait_until("the wrong value is said", lambda: "mlq_sizing=maybe: on or off is allowed, using on" in self.c.log())
 
 
+class Limits(ClusterTest):
+    """Of jobs of a user who is no operator: those have none."""
+    options = ("--nodes", "2", "--cpus", "8", "--parameters", GOOD, "--conf",
+               "AccountingStorageEnforce=associations,limits,qos")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.c.run("sacctmgr", "-i", "add", "user", "nobody", "account=root")
+
+    def start(self, limit, tasks, quality):
+        self.c.run("sacctmgr", "-i", "modify", "qos", "normal", "set", limit + "=cpu=7")
+        self.addCleanup(self.c.run, "sacctmgr", "-i", "modify", "qos", "normal", "set", limit + "=cpu=-1")
+        return self.c.submit(f"-n{tasks}", "--uid=65534", "--gid=65534", "--ml-quality=" + quality)
+
+    def test_a_size_below_the_least_is_taken_back(self):
+        blocker = self.c.submit("-n10")
+        self.c.wait_state(blocker, "RUNNING")
+        job = self.start("MinTRESPerJob", 16, "min=2,max=16,resize=companion")
+        taken_back = f"JobId={job} asks for 16 tasks on 16 CPUs now, before 6 on 6: 16 cores of 2 to 16: with the 6 before it waits for"
+        wait_until("it is taken back", lambda: taken_back + " QOSMinCpuNotSatisfied" in self.c.log(), 90)
+        self.assertIn(f"JobId={job} asks for 6 tasks on 6 CPUs now, before 16 on 16", self.c.log())
+        wait_until("it is told", lambda: "; with fewer it waited for QOSMin" in self.c.status(job).get("reason", ""), 90)
+        self.c.run("scancel", blocker)
+        self.c.wait_state(job, "RUNNING", 90)
+        self.assertGreaterEqual(int(self.c.show(job)["NumCPUs"]), 7)
+
+    def test_what_can_never_start_is_halved(self):
+        job = self.start("MaxTRESPerJob", 8, "min=2,max=16,resize=companion")
+        self.c.wait_state(job, "RUNNING", 150)
+        self.assertIn(f"JobId={job} asks for 4 tasks on 4 CPUs now, before 8 on 8: 4 cores of 2 to 16: with the 8 before it waits "
+                      "for QOSMaxCpuPerJobLimit", self.c.log())
+        self.assertEqual(self.c.show(job)["NumCPUs"], "4")
+
+
 if __name__ == "__main__":
     unittest.main()

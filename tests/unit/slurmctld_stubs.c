@@ -367,11 +367,6 @@ extern bool slurm_with_slurmdbd(void)
 	return stub_with_dbd;
 }
 
-extern char *job_state_string(uint32_t state)
-{
-	return (state == JOB_COMPLETE) ? "COMPLETED" : "FAILED";
-}
-
 extern int error(const char *fmt, ...)
 {
 	(void) fmt;

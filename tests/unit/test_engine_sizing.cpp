@@ -179,6 +179,120 @@ START_TEST(what_slurm_refuses_is_left_for_a_while) {
 }
 END_TEST
 
+/// What the sizing asked for, done.
+void carry_out(SizingBench& bench, double now) {
+  ck_assert_uint_eq(bench.sizings().size(), 1);
+  const mlq_sizing_t sizing = bench.sizings()[0];
+  mlq_engine_size_done(bench.engine.get(), now, 1, sizing.submit_time, nullptr);
+  bench.job(1).size = tasks(sizing.tasks);
+  bench.waiting[0].cpus = sizing.cpus;
+}
+
+/// As Slurm says it: then it waits for nothing but this.
+void limit(SizingBench& bench, const char* name, std::uint32_t count) {
+  bench.job(1).size.limit = name;
+  bench.waiting.clear();
+  if (name == nullptr) bench.wait(1, count).submit_time = bench.job(1).submit_time;
+}
+
+START_TEST(a_size_beyond_a_limit_is_taken_back) {
+  for (const char* name :
+       {"AssocGrpCpuLimit", "QOSMaxCpuPerUserLimit", "QOSMaxCpuPerJobLimit", "QOSMaxGRESPerUser"}) {
+    SizingBench bench({8, 8});
+    bench.ask(1, 4, "min=2,max=16");
+    bench.turn(epoch);
+    ck_assert_uint_eq(bench.sizings()[0].tasks, 16);
+    carry_out(bench, epoch);
+    limit(bench, name, 0);
+    bench.turn(epoch + 3);  // at once
+    ck_assert_uint_eq(bench.sizings()[0].tasks, 4);
+    holds_text(bench.why(1),
+               (std::string("size 4 cores of 2 to 16: with the 16 before it waits for ") + name).c_str());
+    carry_out(bench, epoch + 3);
+    limit(bench, name, 0);  // Slurm has not looked at it yet
+    bench.turn(epoch + 6);
+    ck_assert(bench.sizings().empty());
+    holds_text(bench.why(1), (std::string("not chosen: it waits for ") + name).c_str());
+    limit(bench, nullptr, 4);
+    bench.turn(epoch + 600);  // and no more is put there, though it would be better
+    ck_assert(bench.sizings().empty());
+    holds_text(bench.why(1), (std::string("; with more it waited for ") + name).c_str());
+    bench.used = {{0, 8}, {1, 5}};  // less still is
+    bench.job(1).request = "min=2,max=16,resize=companion";
+    bench.turn(epoch + 900);
+    ck_assert_uint_eq(bench.sizings()[0].tasks, 3);
+  }
+}
+END_TEST
+
+START_TEST(a_size_below_a_least_one_is_taken_back) {
+  SizingBench bench({8, 8});
+  bench.used = {{0, 8}, {1, 5}};
+  bench.ask(1, 12, "min=1,max=16,resize=companion");
+  bench.turn(epoch);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 3);
+  carry_out(bench, epoch);
+  limit(bench, "QOSMinCpuNotSatisfied", 0);
+  bench.turn(epoch + 3);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 12);
+  carry_out(bench, epoch + 3);
+  limit(bench, nullptr, 12);
+  bench.turn(epoch + 60);
+  ck_assert(bench.sizings().empty());
+  holds_text(bench.why(1), "; with fewer it waited for QOSMinCpuNotSatisfied");
+}
+END_TEST
+
+START_TEST(a_size_that_can_never_start_is_halved) {
+  SizingBench bench({8, 8});
+  bench.ask(1, 16, "min=3,max=16").submit_time = epoch;
+  limit(bench, "QOSMaxCpuPerJobLimit", 0);
+  bench.turn(epoch + 59);
+  ck_assert(bench.sizings().empty());
+  bench.turn(epoch + 60);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 8);
+  carry_out(bench, epoch + 60);
+  limit(bench, "QOSMaxCpuPerJobLimit", 0);
+  bench.turn(epoch + 119);
+  ck_assert(bench.sizings().empty());
+  bench.turn(epoch + 120);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 4);
+  carry_out(bench, epoch + 120);
+  limit(bench, "QOSMaxCpuPerJobLimit", 0);
+  bench.turn(epoch + 180);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 3);
+  carry_out(bench, epoch + 180);
+  limit(bench, "QOSMaxCpuPerJobLimit", 0);
+  bench.turn(epoch + 900);  // its own least
+  ck_assert(bench.sizings().empty());
+}
+END_TEST
+
+START_TEST(what_a_user_asked_for_waits_for_its_limit) {
+  SizingBench bench({8, 8});
+  bench.ask(1, 16, "min=2,max=16").submit_time = epoch;
+  limit(bench, "AssocGrpCpuLimit", 0);  // others' ends make room
+  bench.turn(epoch + 900);
+  ck_assert(bench.sizings().empty());
+  holds_text(bench.why(1), "not chosen: it waits for AssocGrpCpuLimit");
+  limit(bench, nullptr, 16);
+  bench.used = {{0, 5}, {1, 5}};
+  bench.job(1).request = "min=2,max=16,resize=companion";
+  bench.turn(epoch + 1000);
+  ck_assert_uint_eq(bench.sizings()[0].tasks, 6);
+  carry_out(bench, epoch + 1000);
+  bench.job(1).size = tasks(10);  // its user has another idea
+  limit(bench, "AssocGrpCpuLimit", 0);
+  bench.turn(epoch + 1100);
+  ck_assert(bench.sizings().empty());
+  SizingBench dry({8, 8}, "mlq_mode=dry-run");
+  dry.ask(1, 16, "min=2,max=16").submit_time = epoch;
+  limit(dry, "QOSMaxCpuPerJobLimit", 0);
+  dry.turn(epoch + 900);
+  ck_assert(dry.sizings().empty());
+}
+END_TEST
+
 }  // namespace
 
 TCase* sizing_cases() {
@@ -190,5 +304,9 @@ TCase* sizing_cases() {
   tcase_add_test(tcase, ordinary_jobs_before_it_keep_their_cores);
   tcase_add_test(tcase, nothing_is_changed_outside_the_range_or_when_switched_off);
   tcase_add_test(tcase, what_slurm_refuses_is_left_for_a_while);
+  tcase_add_test(tcase, a_size_beyond_a_limit_is_taken_back);
+  tcase_add_test(tcase, a_size_below_a_least_one_is_taken_back);
+  tcase_add_test(tcase, a_size_that_can_never_start_is_halved);
+  tcase_add_test(tcase, what_a_user_asked_for_waits_for_its_limit);
   return tcase;
 }

@@ -75,6 +75,42 @@ static int _updates(void)
 	return stub_updates;
 }
 
+START_TEST(limits_on_sizes_are_told_from_others)
+{
+	const struct {
+		enum job_state_reason reason;
+		const char *limit;
+	} cases[] = {
+		{WAIT_NO_REASON, NULL},
+		{WAIT_RESOURCES, NULL},
+		{WAIT_PART_DOWN, NULL},
+		{WAIT_NODE_NOT_AVAIL, NULL},
+		{WAIT_QOS_MAX_JOB_PER_USER, NULL},
+		{WAIT_QOS_MAX_WALL_PER_JOB, NULL},
+		{WAIT_ASSOC_JOB_LIMIT, NULL},
+		{WAIT_ASSOC_GRP_LIC, NULL},
+		{WAIT_PART_NODE_LIMIT, "PartitionNodeLimit"},
+		{WAIT_PN_MEM_LIMIT, "MaxMemPerLimit"},
+		{WAIT_QOS_MAX_CPU_PER_JOB, "QOSMaxCpuPerJobLimit"},
+		{WAIT_QOS_MIN_CPU, "QOSMinCpuNotSatisfied"},
+		{WAIT_ASSOC_GRP_GRES, "AssocGrpGRES"},
+		{WAIT_ASSOC_GRP_CPU_MIN, "AssocGrpCPUMinutesLimit"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		mlq_size_request_t size;
+
+		job_ptr->state_reason = cases[i].reason;
+		job_ptr->job_state = JOB_PENDING;
+		mlq_size_request(job_ptr, &size);
+		ck_assert_pstr_eq(size.limit, cases[i].limit);
+		job_ptr->job_state = JOB_RUNNING;
+		mlq_size_request(job_ptr, &size);
+		ck_assert_ptr_null(size.limit);
+	}
+}
+END_TEST
+
 START_TEST(a_size_is_asked_for_as_its_user_would)
 {
 	struct job_details *details = job_ptr->details;
@@ -323,6 +359,7 @@ extern TCase *resize_cases(void)
 	TCase *tcase = tcase_create("resize");
 
 	tcase_add_checked_fixture(tcase, _setup, sched_teardown);
+	tcase_add_test(tcase, limits_on_sizes_are_told_from_others);
 	tcase_add_test(tcase, a_size_is_asked_for_as_its_user_would);
 	tcase_add_test(tcase, gpus_are_asked_for_with_the_cores_of_its_task);
 	tcase_add_test(tcase,
