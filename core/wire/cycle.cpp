@@ -18,7 +18,7 @@ struct TextMember {
 };
 constexpr TextMember kTexts[] = {{"user", false},   {"account", false}, {"partition", false}, {"name", false},
                                  {"family", false}, {"request", false}, {"state", true}};
-constexpr const char* kNumbers[] = {"start", "end", "cores", "nodes"};
+constexpr const char* kNumbers[] = {"start", "end", "cores", "nodes", "array_job_id", "array_task_id"};
 
 /// Copies a member that is there and a string; false when it is another thing, too long, or needed and
 /// missing.
@@ -89,6 +89,8 @@ bool parse_job(const json_t* value, const std::string& where, CycleJob& out, std
     if (!copy_number(value, info.get(), name, member, error)) return false;
   if (const char* user = json_string_value(json_object_get(info.get(), "user"))) out.user = user;
   out.end = static_cast<std::int64_t>(json_number_value(json_object_get(info.get(), "end")));
+  out.array_job_id =
+      static_cast<std::int64_t>(json_number_value(json_object_get(info.get(), "array_job_id")));
   out.info = to_text(info.get());
   const json_t* status = json_object_get(value, "status");
   if (!status || json_is_null(status)) return true;

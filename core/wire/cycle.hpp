@@ -15,7 +15,8 @@ struct CycleJob {
   std::uint32_t uid = 0;
   std::uint32_t restarts = 0;
   std::int64_t submit = 0;
-  std::int64_t end = 0;  ///< 0 = not ended
+  std::int64_t end = 0;           ///< 0 = not ended
+  std::int64_t array_job_id = 0;  ///< 0 = of no array
   bool ended = false;
   std::string user;
   std::string info;                   ///< JSON object of the members that protocol.md names, without status

@@ -142,6 +142,8 @@ Json job_message(const Job& job, std::span<Companion* const> companions, const C
   if (seen.start > 0) put(to, "start", seen.start);
   if (job.ended() && seen.end > 0) put(to, "end", seen.end);
   put(to, "cores", seen.cores);
+  if (seen.array_job_id > 0) put(to, "array_job_id", seen.array_job_id);
+  if (seen.array_job_id > 0 && seen.array_task_id < MLQ_NO_TASK) put(to, "array_task_id", seen.array_task_id);
   json_t* status = status_message(job, now, header.config->horizon_s);
   put_size(status, job, companions, now, *header.config);
   json_object_set_new(to, "status", status);
@@ -172,6 +174,7 @@ std::size_t print_of(const Job& job) {
   mix(seen.cores);
   mix(seen.name);
   mix(seen.partition);
+  mix(seen.array_task_id);
   mix(seen.end_state);
   mix(seen.not_ranked);
   mix(job.standing.rank);

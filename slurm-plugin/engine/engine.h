@@ -60,6 +60,7 @@ typedef struct {
 	uint32_t user_id;
 	uint32_t restarts;
 	uint32_t array_job_id;      /* 0 = no array */
+	uint32_t array_task_id;     /* of an array; MLQ_NO_TASK and above = its record stands for several tasks */
 	uint32_t het_job_id;        /* leader of the heterogeneous job that it is a component of, 0 = none */
 	uint32_t het_offset;        /* which component, from 0 */
 	uint32_t het_cores;         /* of all components together, as `cores`; 0 = not known */
@@ -90,6 +91,7 @@ typedef struct {
 } mlq_job_snapshot_t;
 
 #define MLQ_NO_NODE UINT32_MAX
+#define MLQ_NO_TASK (UINT32_MAX - 1) /* Slurm's NO_VAL */
 #define MLQ_GPU_TYPES_MAX 16
 
 /* A node; its index is Slurm's. CPUs are what Slurm allocates. */

@@ -109,6 +109,8 @@ void Job::see(const mlq_job_snapshot_t& s, const std::string& user, double now) 
   seen_.state = s.state;
   seen_.cores = std::max<double>(1, s.cores);
   seen_.nodes = std::max<std::uint32_t>(1, s.nodes);
+  seen_.array_job_id = s.array_job_id;
+  seen_.array_task_id = s.array_task_id;
   seen_.het_job_id = s.het_job_id;
   seen_.het_offset = s.het_offset;
   other_components_ = std::max(0.0, static_cast<double>(s.het_cores) - seen_.cores);

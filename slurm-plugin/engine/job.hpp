@@ -28,6 +28,7 @@ const char* to_string(Source) noexcept;
 struct SlurmView {
   std::uint32_t job_id = 0, user_id = 0, restarts = 0;
   std::uint32_t het_job_id = 0, het_offset = 0;  ///< leader and number of a component; 0: no component
+  std::uint32_t array_job_id = 0, array_task_id = MLQ_NO_TASK;  ///< as in the snapshot
   std::int64_t submit = 0, start = 0, end = 0;
   std::int64_t suspended = 0;  ///< seconds since the start
   mlq_job_state_t state = MLQ_JOB_PENDING;

@@ -141,6 +141,7 @@ static void _fill(job_record_t *job_ptr, const char *request, time_t now,
 	job->user_id = job_ptr->user_id;
 	job->restarts = job_ptr->restart_cnt;
 	job->array_job_id = job_ptr->array_job_id;
+	job->array_task_id = job_ptr->array_task_id;
 	job->state = _state_of(job_ptr);
 	_fill_times(job_ptr, now, job);
 	_fill_size(job_ptr, job);

@@ -168,10 +168,15 @@ class Ranking(ClusterTest):
         array = self.c.train("-n1", "-A", "busy", "--array=0-3%2", quality="family=fast", iterations=3)
         self.c.wait_cycles(2)
         self.assertEqual(self.c.site(array), WEIGHT)
+        shown = lambda name: sorted(self.c.run("mlq", "status", "-n", "-P", "-j", name, "-o", "jobid").splitlines())
+        self.assertEqual(shown(array), [str(array)])
         self.c.run("scancel", blocker)
         done = lambda: self.c.run("squeue", "-h", "-r", "-t", "all", "-j", array, "-o", "%K %T").splitlines()
         want = [f"{task} COMPLETED" for task in range(4)]
         wait_until("all tasks completed", lambda: sorted(done()) == want, 90)
+        wait_until("all tasks are known", lambda: shown(array) == [f"{array}_{task}" for task in range(4)], 30)
+        self.assertEqual(shown(f"{array}_2"), [f"{array}_2"])
+        self.assertIn(f"Job        {array}_2 ", self.c.run("mlq", "explain", f"{array}_2"))
 
     def test_a_reservation_is_kept(self):
         self.c.run("scontrol", "create", "reservation", "ReservationName=kept", "StartTime=now+10", "Duration=60",

@@ -35,6 +35,14 @@ JOBS = [
         "job_id": 9, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu", "name": "old",
         "state": "COMPLETED", "ended": True, "cores": 2, "status": {"verdict": "plateau"},
     },
+    {
+        "job_id": 20, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu", "name": "sweep",
+        "state": "FAILED", "ended": True, "cores": 2, "array_job_id": 20, "array_task_id": 7, "status": {},
+    },
+    {
+        "job_id": 21, "uid": 1000, "user": "ann", "account": "vision", "partition": "cpu", "name": "sweep",
+        "state": "COMPLETED", "ended": True, "cores": 2, "array_job_id": 20, "array_task_id": 0, "status": {"loss": 0.25},
+    },
 ]  # fmt: skip
 BATCHES = [
     {"node": "n1", "received": NOW - 12, "ranks": [[0, 40, 512.25], [2, 41, None]]},
@@ -66,7 +74,7 @@ class Daemon(BaseHTTPRequestHandler):
                 job
                 for job in JOBS
                 if (query.get("all") == "1" or not job["ended"])
-                and query.get("job_id", str(job["job_id"])) == str(job["job_id"])
+                and query.get("job_id", str(job["job_id"])) in (str(job["job_id"]), str(job.get("array_job_id")))
                 and query.get("user", job["user"]) == job["user"]
             ]
             return 200, {**common, "jobs": jobs}
@@ -74,6 +82,8 @@ class Daemon(BaseHTTPRequestHandler):
             return 200, {**JOBS[0], **common, "points": POINTS, "batches": BATCHES}
         if path == "/v1/jobs/9":
             return 200, {**JOBS[2], **common, "points": []}
+        if path == "/v1/jobs/21":
+            return 200, {**JOBS[4], **common, "points": []}
         if path == "/v1/jobs/77":
             return 429, {"error": "too fast"}
         return 404, {"error": "not known"}
@@ -117,13 +127,24 @@ class Commands(unittest.TestCase):
 
     def test_parsable_and_filters(self):
         self.assertEqual(self.rows("-n", "-o", "jobid,name"), ["13|bert", "12|resnet?50"])
-        self.assertEqual(self.rows("-n", "-a", "-o", "jobid"), ["13", "12", "9"])
+        self.assertEqual(self.rows("-n", "-a", "-o", "jobid"), ["13", "12", "9", "20_7", "20_0"])
         self.assertEqual(self.rows("-n", "-j", "9,13", "-o", "jobid"), ["13", "9"])
         self.assertEqual(self.rows("-n", "-j", "9", "-o", "jobid,state"), ["9|COMPLETED"])
         self.assertEqual(self.rows("-n", "-u", "ann", "-o", "jobid"), ["12"])
         self.assertEqual(self.rows("-n", "-u", "ann,bob", "-p", "gpu", "-o", "jobid"), ["13"])
         self.assertEqual(self.rows("-n", "-A", "vision", "-o", "jobid,start"), ["12|2027-01-15T07:50:00"])
         self.assertEqual(self.rows("-u", "nobody", "-o", "jobid,loss"), ["JOBID|LOSS"])
+
+    def test_arrays_are_named_as_squeue_does(self):
+        self.assertEqual(self.rows("-n", "-j", "20", "-o", "jobid,jobidraw,state"), ["20_7|20|FAILED", "20_0|21|COMPLETED"])
+        self.assertEqual(self.rows("-n", "-j", "20_0", "-o", "jobidraw"), ["21"])
+        self.assertEqual(self.rows("-n", "-j", "9,20_7", "-o", "jobidraw"), ["9", "20"])
+        self.assertEqual(self.rows("-n", "-j", "20_1", "-o", "jobid"), [])
+        jobs = json.loads(self.mlq("status", "--json", "-j", "20_0,9").stdout)["jobs"]
+        self.assertEqual([(job["job_id"], job["array_job_id"], job["array_task_id"]) for job in jobs], [(9, None, None), (21, 20, 0)])
+        self.assertIn("Job        20_0 sweep", self.mlq("explain", "20_0").stdout)
+        self.assertEqual(json.loads(self.mlq("report", "20_0", "--json").stdout)["job"]["loss"], 0.25)
+        self.assertIn("does not know job 20_1 of cluster alpha", self.mlq("explain", "20_1", status=1).stderr)
 
     def test_ranks(self):
         shown = self.mlq("status", "-j", "12").stdout.split("\n\n")
@@ -185,8 +206,10 @@ class Commands(unittest.TestCase):
             (["explain", "77"], "refused with 429: too fast"),
             (["explain", "0"], "JOBID"),
             (["explain", "12", "--plot", "/nonexistent/x.png"], "--plot: /nonexistent/x.png cannot be written"),
-            (["status", "-j", "12_3"], '-j: a job id is a number from 1, or N+K as of a heterogeneous job, given was "12_3"'),
-            (["report", "12+"], 'JOBID: a job id is a number from 1, or N+K as of a heterogeneous job, given was "12+"'),
+            (["status", "-j", "12_x"], '-j: a job id is a number from 1, N_K as of an array, or N+K as of a heterogeneous job, given was "12_x"'),
+            (["report", "12+"], 'JOBID: a job id is a number from 1, N_K as of an array, or N+K as of a heterogeneous job, given was "12+"'),
+            (["explain", "0_1"], "JOBID: a job id"),
+            (["explain", "12_3+1"], "JOBID: a job id"),
             (["explain", "4294967295+1"], "JOBID: a job id"),
             (["status", "-o", "speed"], 'no field "speed"'),
             (["status", "--json", "-P"], "excludes"),

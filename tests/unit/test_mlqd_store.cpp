@@ -270,6 +270,18 @@ START_TEST(jobs_are_listed) {
   query = {};
   query.job_id = 2;
   ck_assert_uint_eq(size(query), 0);
+  // an array is all its tasks, whichever of them has its number
+  for (const std::uint32_t task : {40U, 41U, 42U}) {
+    mlq::wire::CycleJob one_task = job(task, kNow, 0, task == 41, kNow);
+    one_task.array_job_id = 40;
+    tell(store, {one_task});
+  }
+  query.job_id = 40;
+  ck_assert_uint_eq(size(query), 2);
+  query.all = true;
+  ck_assert_uint_eq(size(query), 3);
+  query.job_id = 41;
+  ck_assert_uint_eq(size(query), 1);
   mlq::wire::Json found = reader.job("c", 1, 10, kNow);
   ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(found.get(), "status"), "rank")), 3);
   check_text(json_string_value(json_object_get(json_object_get(found.get(), "cycle"), "mode")), "active");

@@ -119,7 +119,7 @@ START_TEST(cycle_is_read) {
   const auto cycle = parse_cycle(
       R"({"v":1,"cluster":"c1","time":1790000000.5,"mode":"active","weight":10000,"stats":{"pull_ms":1},"jobs":[)"
       R"({"job_id":4294967295,"submit":1790000000,"uid":4294967295,"restarts":2,"ended":true,"end":1790000100,)"
-      R"("state":"COMPLETED","user":"ann","name":"n","cores":4,"secret":"x","status":{"rank":1,"new":[1]}},)"
+      R"("state":"COMPLETED","user":"ann","name":"n","cores":4,"array_job_id":6,"secret":"x","status":{"rank":1,"new":[1]}},)"
       R"({"job_id":2,"submit":1,"uid":0,"restarts":0,"ended":false,"state":"PENDING","user":null}],)"
       R"("families":[{"name":"f","runs":2,"core_seconds":[1,2]}]})",
       error);
@@ -139,6 +139,7 @@ START_TEST(cycle_is_read) {
   check_text(first.user.c_str(), "ann");
   ck_assert_ptr_null(strstr(first.info.c_str(), "secret"));
   ck_assert_ptr_nonnull(strstr(first.info.c_str(), R"("cores":4)"));
+  ck_assert_int_eq(first.array_job_id, 6);
   check_text(first.status->c_str(), R"({"rank":1,"new":[1]})");
   ck_assert(!cycle->jobs[1].status.has_value());
   ck_assert(!cycle->jobs[1].ended);

@@ -85,9 +85,8 @@ void plot(const Story& story, const std::string& file) {
         {{from, now, now, now},
          {from + *forecast.iterations, then, forecast.lower.value_or(then), forecast.upper.value_or(then)}});
   }
-  if (rows.empty())
-    throw Error("--plot: job " + std::to_string(story.job.job_id) + " has reported no finite loss yet");
-  const std::string title = std::to_string(story.job.job_id) + " " + printable(story.job.name);
+  if (rows.empty()) throw Error("--plot: job " + shown_id(story.job) + " has reported no finite loss yet");
+  const std::string title = shown_id(story.job) + " " + printable(story.job.name);
   if (const std::string wrong = plot_curve(title, rows, futures, file); !wrong.empty())
     throw Error("--plot: " + wrong);
 }

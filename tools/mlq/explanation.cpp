@@ -174,7 +174,7 @@ Explanation explain(const JobView& job, const CycleView& cycle, double now) {
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) lines.emplace_back(label, text);
   };
-  add("Job", std::to_string(job.job_id) + " " + or_unknown(job.name) + ", user " + or_unknown(job.user) +
+  add("Job", shown_id(job) + " " + or_unknown(job.name) + ", user " + or_unknown(job.user) +
                  (job.account.empty() ? "" : ", account " + printable(job.account)) +
                  (job.partition.empty() ? "" : ", partition " + printable(job.partition)));
   add("State", state_of(job));

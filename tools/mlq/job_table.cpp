@@ -29,7 +29,7 @@ std::string companions_of(Job job, double) {
 }
 
 constexpr Column kColumns[] = {
-    {"jobid", "JOBID", true, [](Job job, double) { return std::to_string(job.job_id); }},
+    {"jobid", "JOBID", true, [](Job job, double) { return shown_id(job); }},
     {"user", "USER", false, [](Job job, double) { return or_dash(job.user); }},
     {"account", "ACCOUNT", false, [](Job job, double) { return or_dash(job.account); }},
     {"partition", "PARTITION", false, [](Job job, double) { return or_dash(job.partition); }},
@@ -66,6 +66,7 @@ constexpr Column kColumns[] = {
     {"start", "START", false, [](Job job, double) { return timestamp(job.start); }},
     {"end", "END", false, [](Job job, double) { return timestamp(job.end); }},
     {"restarts", "RESTARTS", true, [](Job job, double) { return integer(job.restarts); }},
+    {"jobidraw", "JOBIDRAW", true, [](Job job, double) { return std::to_string(job.job_id); }},
     {"reason", "REASON", false, [](Job job, double) { return or_dash(job.reason); }},
 };
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "tools/mlq/format.hpp"
+
 namespace mlq::cli {
 namespace {
 
@@ -15,8 +17,13 @@ struct NumberMember {
   Number JobView::*member;
 };
 constexpr NumberMember kInfoNumbers[] = {
-    {"submit", &JobView::submit}, {"start", &JobView::start},       {"end", &JobView::end},
-    {"cores", &JobView::cores},   {"restarts", &JobView::restarts},
+    {"submit", &JobView::submit},
+    {"start", &JobView::start},
+    {"end", &JobView::end},
+    {"cores", &JobView::cores},
+    {"restarts", &JobView::restarts},
+    {"array_job_id", &JobView::array_job_id},
+    {"array_task_id", &JobView::array_task_id},
 };
 constexpr NumberMember kStatusNumbers[] = {
     {"iteration", &JobView::iteration},
@@ -126,6 +133,11 @@ std::vector<RankView> read_ranks(const json_t* batches) {
 CycleView read_cycle(const json_t* cycle) {
   return {number(cycle, "time"), number(cycle, "weight"), number(cycle, "horizon"), number(cycle, "interval"),
           text(cycle, "mode")};
+}
+
+std::string shown_id(const JobView& job) {
+  if (!job.array_job_id || !job.array_task_id) return std::to_string(job.job_id);
+  return integer(job.array_job_id) + "_" + integer(job.array_task_id);
 }
 
 Number age(const JobView& job, double now) {

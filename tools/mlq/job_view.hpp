@@ -31,6 +31,7 @@ struct JobView {
   std::string user, account, partition, name, family, request, state;
   bool ended = false;
   Number submit, start, end, restarts, cores;
+  Number array_job_id, array_task_id;  ///< of a task of an array; its task absent: the record of several
   Number iteration, loss, first_loss, best_loss, points, last_report;
   Number fraction, gain, gain_per_core, score, rank, ranked, site_factor;
   Number rate;     ///< iterations a second
@@ -66,6 +67,9 @@ wire::Json job_json(const JobView& job, double now);
 
 /// Lower is shown first: jobs that run or wait by their rank, then those without one, then ended ones; by id.
 bool shown_before(const JobView& left, const JobView& right);
+
+/// As squeue shows it: N_K of task K of array N, else the number.
+std::string shown_id(const JobView& job);
 
 /// Seconds since the last report.
 Number age(const JobView& job, double now);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "mlq_build.h"
 #include "tools/mlq/error.hpp"
@@ -18,20 +19,55 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 
-/// A number, or N+K as squeue writes component K of heterogeneous job N: its number is N plus K.
-std::uint32_t parse_job_id(const std::string& option, const std::string& text) {
+/// A job or an array; with a task one of the array's tasks.
+struct JobName {
+  std::uint32_t id = 0;
+  std::optional<std::uint32_t> task;
+
+  bool names(const JobView& job) const {
+    if (task) return job.array_job_id == id && job.array_task_id == *task;
+    return job.job_id == id || job.array_job_id == id;
+  }
+};
+
+/// A number, N_K of task K of array N, or N+K as squeue writes component K of heterogeneous job N: its number
+/// is N plus K.
+JobName parse_job_name(const std::string& option, const std::string& text) {
   const char* last = text.data() + text.size();
-  std::uint32_t id = 0, component = 0;
+  std::uint32_t id = 0, part = 0;
+  char joint = 0;
   auto [end, code] = std::from_chars(text.data(), last, id);
-  if (code == std::errc() && end != last && *end == '+') {
-    const auto rest = std::from_chars(end + 1, last, component);
+  if (code == std::errc() && end != last && (*end == '+' || *end == '_')) {
+    joint = *end;
+    const auto rest = std::from_chars(end + 1, last, part);
     end = rest.ptr;
     code = rest.ec;
   }
-  if (code != std::errc() || end != last || id == 0 || component > UINT32_MAX - id)
-    throw Error(option + ": a job id is a number from 1, or N+K as of a heterogeneous job, given was \"" +
-                printable(text) + "\"");
-  return id + component;
+  if (code != std::errc() || end != last || id == 0 || (joint == '+' && part > UINT32_MAX - id))
+    throw Error(
+        option +
+        ": a job id is a number from 1, N_K as of an array, or N+K as of a heterogeneous job, given was \"" +
+        printable(text) + "\"");
+  if (joint == '_') return {id, part};
+  return {id + part, std::nullopt};
+}
+
+std::string jobs_path(const Place& place, bool all, const std::string& more) {
+  return std::string("/v1/jobs?max=100000") + (all ? "&all=1" : "") +
+         (place.cluster.empty() ? "" : query("cluster", place.cluster)) + more;
+}
+
+/// The number of a job that may be given as a task of an array: of equal names the newest. 0: not known.
+std::uint32_t number_of(const Place& place, const JobName& name) {
+  if (!name.task) return name.id;
+  const wire::Json json = ask(place, jobs_path(place, true, "&job_id=" + std::to_string(name.id)));
+  std::size_t index = 0;
+  json_t* entry = nullptr;
+  json_array_foreach(json_object_get(json.get(), "jobs"), index, entry) {
+    const JobView job = read_job(entry);
+    if (name.names(job)) return job.job_id;
+  }
+  return 0;
 }
 
 std::string own_name() {
@@ -77,12 +113,13 @@ void add_filter_options(CLI::App& command, FilterOptions& options) {
 }
 
 OneJob ask_job(const Place& place, const std::string& job, std::uint32_t points) {
-  const std::uint32_t job_id = parse_job_id("JOBID", job);
-  const std::string id = std::to_string(job_id);
-  const wire::Json json = ask(place, "/v1/jobs/" + id + "?points=" + std::to_string(points) +
-                                         (place.cluster.empty() ? "" : query("cluster", place.cluster)));
+  const std::uint32_t number = number_of(place, parse_job_name("JOBID", job));
+  wire::Json json;
+  if (number > 0)
+    json = ask(place, "/v1/jobs/" + std::to_string(number) + "?points=" + std::to_string(points) +
+                          (place.cluster.empty() ? "" : query("cluster", place.cluster)));
   if (!json)
-    throw Error("mlqd at " + place.url + " does not know job " + id +
+    throw Error("mlqd at " + place.url + " does not know job " + printable(job) +
                 (place.cluster.empty() ? "" : " of cluster " + printable(place.cluster)) +
                 ": it was submitted without --ml-quality, within the last seconds, or too long ago "
                 "(mlq status -a lists the known ones)");
@@ -112,16 +149,15 @@ std::vector<std::string> warnings_of(const Answer& answer) {
 }
 
 Answer ask_jobs(const Place& place, const FilterOptions& filter) {
-  std::vector<std::uint32_t> ids;
-  for (const std::string& id : filter.jobs) ids.push_back(parse_job_id("-j", id));
+  std::vector<JobName> names;
+  for (const std::string& name : filter.jobs) names.push_back(parse_job_name("-j", name));
   std::vector<std::string> users = filter.users;
   if (filter.me) users.push_back(own_name());
 
-  std::string path = std::string("/v1/jobs?max=100000") + (filter.all || !ids.empty() ? "&all=1" : "");
-  if (!place.cluster.empty()) path += query("cluster", place.cluster);
-  if (ids.size() == 1) path += "&job_id=" + std::to_string(ids[0]);
-  if (users.size() == 1) path += query("user", users[0]);
-  const wire::Json json = ask(place, path);
+  std::string more;
+  if (names.size() == 1) more += "&job_id=" + std::to_string(names[0].id);
+  if (users.size() == 1) more += query("user", users[0]);
+  const wire::Json json = ask(place, jobs_path(place, filter.all || !names.empty(), more));
 
   Answer answer;
   answer.place = place;
@@ -134,8 +170,9 @@ Answer ask_jobs(const Place& place, const FilterOptions& filter) {
   json_t* entry = nullptr;
   json_array_foreach(json_object_get(json.get(), "jobs"), index, entry) {
     JobView job = read_job(entry);
-    const bool id_wanted = ids.empty() || std::find(ids.begin(), ids.end(), job.job_id) != ids.end();
-    if (id_wanted && contains(users, job.user) && contains(filter.partitions, job.partition) &&
+    const bool named = names.empty() || std::any_of(names.begin(), names.end(),
+                                                    [&job](const JobName& name) { return name.names(job); });
+    if (named && contains(users, job.user) && contains(filter.partitions, job.partition) &&
         contains(filter.accounts, job.account))
       answer.jobs.push_back(std::move(job));
   }

@@ -25,7 +25,7 @@ JobTable::JobTable(Database& database)
       change_(
           database,
           "UPDATE job SET submit=?1, first_submit=CASE first_submit WHEN 0 THEN ?1 ELSE first_submit END, "
-          "restarts=?2, ended=?3, end_time=?4, touched=?5 WHERE id=?6"),
+          "restarts=?2, ended=?3, end_time=?4, touched=?5, array_job=?6 WHERE id=?7"),
       detail_(database,
               "INSERT INTO detail(job, user, info) VALUES(?,?,?) "
               "ON CONFLICT DO UPDATE SET user=excluded.user, info=excluded.info"),
@@ -101,7 +101,7 @@ void JobTable::update(const std::string& cluster, const wire::CycleJob& job, dou
     drop_job_.bind(provisional).run();
   }
   if (entry == 0) entry = open_new(cluster, job, now);
-  change_.bind(job.submit, job.restarts, job.ended, job.end, now, entry).run();
+  change_.bind(job.submit, job.restarts, job.ended, job.end, now, job.array_job_id, entry).run();
   detail_.bind(entry, job.user, job.info).run();
   if (job.status) status_.bind(*job.status, entry).run();
 }

@@ -260,7 +260,10 @@ wire::Json Reader::jobs(const JobsQuery& query, double now) {
   // only the conditions that are asked for, so that SQLite finds the index that serves them
   std::string sql = std::string(kJobColumns) + "WHERE j.cluster=?1";
   if (!query.all) sql += " AND j.ended=0";
-  if (query.job_id) sql += " AND j.job_id=?3";
+  if (query.job_id)
+    sql +=
+        " AND j.id IN (SELECT id FROM job WHERE cluster=?1 AND job_id=?3 UNION "
+        "SELECT id FROM job WHERE cluster=?1 AND array_job=?3)";
   if (query.user) sql += " AND d.user=?4";
   sql += " ORDER BY j.id DESC LIMIT ?2";
   Statement rows(*lease, sql.c_str());

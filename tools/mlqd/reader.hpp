@@ -17,7 +17,7 @@ namespace mlq::mlqd {
 
 struct JobsQuery {
   std::string cluster;
-  std::optional<std::uint32_t> job_id;
+  std::optional<std::uint32_t> job_id;  ///< of an array all its tasks
   std::optional<std::string> user;
   bool all = false;          ///< ended ones too
   std::int64_t max = 10000;  ///< newest first

@@ -84,7 +84,13 @@ CREATE TABLE batch(
   PRIMARY KEY(job, node)) WITHOUT ROWID;
 )";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// array_job: the array that the job is a task of, 0: of none.
+constexpr const char* kVersion4 = R"(
+ALTER TABLE job ADD COLUMN array_job INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX job_array ON job(cluster, array_job);
+)";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 }  // namespace
 
