@@ -95,8 +95,8 @@ class Site:
     def start(self, *command, cores=1, options=(), more=None, **keywords):
         """mlq run as a process, with its output in pipes."""
         return subprocess.Popen([MLQ, "run", "--address", "127.0.0.1", *options, "--", *map(str, command)], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.dir,
-                                env={**self.environment(cores), **(more or {})}, **keywords)
+                                cwd=self.dir, env={**self.environment(cores), **(more or {})},
+                                **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
 
     def want(self, units, grants=(), base=1, lead=20):
         self.target = {"units": units, "base": base, "lead": lead, "reason": "test",

@@ -82,6 +82,14 @@ class Decisions(unittest.TestCase):
         self.assertEqual(equal_split(7, 3), [3, 2, 2])
         with self.assertRaisesRegex(ValueError, "rank is 3.*from 0 to"):
             Balancer(100, 3, 3)
+        for call in (balancer.split, balancer.set_max, balancer.out_of_memory, lambda n: balancer.vector(1.0, n),
+                     lambda n: Balancer(n, 3, 0), lambda n: Balancer(100, 3, 0, grain=n)):
+            for wrong in (-1, 2**53, 2**64 + 1):  # ctypes takes the last for 1
+                with self.assertRaisesRegex(ValueError, rf"is {wrong}, it must be from [01] to 2\*\*53 - 1"):
+                    call(wrong)
+        self.assertEqual(sum(balancer.split(2**53 - 1)), 2**53 - 1)
+        with self.assertRaisesRegex(ValueError, "ranks is 65537"):
+            Balancer(100000, 65537, 0)
         with self.assertRaisesRegex(ValueError, "policy 'x'"):
             Balancer(100, 3, 0, policy="x")
         with self.assertRaisesRegex(ValueError, "24 are needed|3 numbers"):

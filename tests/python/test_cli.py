@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -290,6 +291,15 @@ class Watch(unittest.TestCase):
         )
         self.assertEqual((result.returncode, result.stdout), (0, "step 1 loss 2\nno end"))
         self.assertIn("not inside a job", result.stderr)
+
+    def test_what_is_no_log_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = os.path.join(folder, "fifo")
+            os.mkfifo(fifo)
+            for name, what in ((folder, "a folder"), (fifo, "no regular file")):
+                result = subprocess.run([MLQ, "watch", "--dry-run", name], capture_output=True, text=True, timeout=60)
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertEqual(result.stderr, f'mlq: error: {name} is {what}: a log file is needed, or "-" for stdin\n')
 
     def test_output_that_is_lost_is_said(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MLQ_")}

@@ -126,6 +126,15 @@ class Launcher(unittest.TestCase):
         for rank in "01":
             self.assertEqual([int(l.split()[2]) for l in lines if l.startswith(f"[{rank}]")], list(range(1, 20001)))
 
+    def test_output_that_is_lost_is_said_and_the_training_goes_on(self):
+        script = "for i in 1 2 3; do echo $i; sleep 0.2; done; echo done >&2"
+        with open("/dev/full", "wb") as full:
+            process = self.site.start("bash", "-c", script, options=["--label"], stdout=full)
+            _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(err.count("mlq: error: output of the training cannot be written: No space left"), 1)
+        self.assertIn("[0] done", err)
+
     def test_no_process_outlives_a_killed_agent(self):
         mark = f"mlq-test-{os.getpid()}-orphan"
         script = f"sleep 1000 & trap '' TERM HUP INT; echo up {mark}; while :; do sleep 0.1; done"

@@ -61,7 +61,7 @@ class Fit(unittest.TestCase):
     def test_a_name_with_a_line_break_stays_one_line(self):
         run = fit('no\nsuch\x1b[2J.csv')
         self.assertEqual(run.returncode, 1)
-        self.assertEqual(run.stderr.decode().splitlines(), ['mlq fit: no?such?[2J.csv: cannot be opened: No such file or directory'])
+        self.assertEqual(run.stderr.decode().splitlines(), ['mlq: error: no?such?[2J.csv: cannot be opened: No such file or directory'])
 
     def test_standard_input_and_lost_output(self):
         with open(CNN, 'rb') as file:

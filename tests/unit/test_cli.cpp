@@ -255,6 +255,20 @@ START_TEST(test_sketch) {
 }
 END_TEST
 
+START_TEST(test_sketch_of_the_largest_losses) {
+  const double most = std::numeric_limits<double>::max();
+  for (const double least : {-most, 0.0, most / 100}) {  // linear over the whole range, linear, logarithmic
+    const std::vector<CurvePoint> points = {{0, most, 0, {}}, {1e-9, most, 0, {}}, {1, least, 0, {}}};
+    const auto lines = sketch(points, {}, {.columns = 42, .lines = 11});
+    expect(lines[0], "1.798e+308 |*");
+    expect(lines[10].substr(lines[10].size() - 1), "*");
+    for (const std::string& line : lines)
+      ck_assert_msg(line.find("inf") == std::string::npos && line.find("nan") == std::string::npos, "%s",
+                    line.c_str());
+  }
+}
+END_TEST
+
 START_TEST(test_sketch_of_little) {
   const CurvePoint one{.iteration = 1, .loss = 2.0, .time = 0, .cores = {}};
   const CurvePoint lost{.iteration = 2, .loss = {}, .time = 0, .cores = {}};
@@ -349,6 +363,7 @@ Suite* make_suite() {
   tcase_add_test(tests, test_table);
   tcase_add_test(tests, test_format_errors);
   tcase_add_test(tests, test_sketch);
+  tcase_add_test(tests, test_sketch_of_the_largest_losses);
   tcase_add_test(tests, test_sketch_of_little);
   tcase_add_test(tests, test_explains);
   tcase_add_test(tests, test_explains_sizes);

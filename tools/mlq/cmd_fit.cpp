@@ -137,7 +137,7 @@ bool fit_file(const FitOptions& options, const std::string& file) {
   }
   if (trouble.empty()) return true;
   std::fflush(stdout);
-  std::fprintf(stderr, "mlq fit: %s: %s\n", printable(file).c_str(), trouble.c_str());
+  std::fprintf(stderr, "mlq: error: %s: %s\n", printable(file).c_str(), trouble.c_str());
   return false;
 }
 

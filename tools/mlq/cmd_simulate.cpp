@@ -283,7 +283,7 @@ void add_simulate(CLI::App& app, Context& context) {
       }
       if (!options->plot.empty()) plot(results, options->plot);
     } catch (const SimulateError& error) {
-      std::fprintf(stderr, "mlq simulate: error: %s\n", error.what());
+      std::fprintf(stderr, "mlq: error: %s\n", error.what());
       context.exit_code = 1;
     }
   });

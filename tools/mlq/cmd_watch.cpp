@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // mlq watch: reports the losses that an unchanged script writes.
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "tools/client/mlq.h"
 #include "tools/mlq/commands.hpp"
 #include "tools/mlq/error.hpp"
+#include "tools/mlq/format.hpp"
 #include "tools/mlq/log_line.hpp"
 #include "tools/mlq/log_tail.hpp"
 #include "tools/mlq/session.hpp"
@@ -129,11 +131,20 @@ bool watch_stdin(const WatchOptions& options, Reporter& reporter) {
   return whole;
 }
 
+/// One that does not exist yet may come.
+void check_files(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    struct stat facts {};
+    if (name == "-") throw Error("\"-\" for stdin cannot be watched together with files");
+    if (stat(name.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode))
+      throw Error(printable(name) + " is " + (S_ISDIR(facts.st_mode) ? "a folder" : "no regular file") +
+                  ": a log file is needed, or \"-\" for stdin");
+  }
+}
+
 bool watch(const WatchOptions& options) {
   const bool from_stdin = options.files == std::vector<std::string>{"-"};
-  if (!from_stdin)
-    for (const std::string& file : options.files)
-      if (file == "-") throw Error("\"-\" for stdin cannot be watched together with files");
+  if (!from_stdin) check_files(options.files);
   LogReader checked(options.log);  // a wrong pattern is an error before anything else
   struct sigaction action {};
   action.sa_handler = interrupt;

@@ -95,7 +95,7 @@ std::vector<simulation::Trace> load_traces(const std::string& folder, const std:
       traces.push_back(std::move(*trace));
     } else {
       ++skipped;
-      std::fprintf(stderr, "mlq simulate: %s is left out: %s\n", path.filename().c_str(), why_not.c_str());
+      std::fprintf(stderr, "mlq: warning: %s is left out: %s\n", path.filename().c_str(), why_not.c_str());
     }
   }
   if (traces.empty())

@@ -19,14 +19,19 @@ struct Range {
     low = std::min(low, *value);
     high = std::max(high, *value);
   }
-  /// In [0, 1]; the middle when there is no width.
-  double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+  /// In [0, 1]; the middle when there is no width. By halves: the width itself may be beyond what a number
+  /// takes.
+  double share(double value) const { return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5; }
+  double at(double share) const { return low * (1 - share) + high * share; }
 };
 
 class Canvas {
  public:
   Canvas(std::size_t columns, std::size_t lines, Range iterations, Range losses)
-      : rows_(lines, std::string(columns, ' ')), iterations_(iterations), losses_(losses) {
+      : rows_(lines, std::string(columns, ' ')),
+        iterations_(iterations),
+        losses_(losses),
+        most_(losses.high) {
     logarithmic_ = losses.low > 0 && losses.high / losses.low > kLogarithmicFrom;
     if (logarithmic_) losses_ = {std::log(losses.low), std::log(losses.high)};
   }
@@ -37,8 +42,7 @@ class Canvas {
   }
   double loss_at(std::size_t line) const {
     const double share = 1 - static_cast<double>(line) / static_cast<double>(rows_.size() - 1);
-    const double value = losses_.low + share * (losses_.high - losses_.low);
-    return logarithmic_ ? std::exp(value) : value;
+    return logarithmic_ ? std::min(std::exp(losses_.at(share)), most_) : losses_.at(share);
   }
   void put(std::size_t column, double loss, char mark) { rows_[line(loss)][column] = mark; }
   void put_range(std::size_t column, double low, double high, char mark) {
@@ -54,19 +58,20 @@ class Canvas {
 
   std::vector<std::string> rows_;
   Range iterations_, losses_;
+  double most_;
   bool logarithmic_;
 };
 
 void draw_points(Canvas& canvas, const std::vector<CurvePoint>& points, std::size_t columns) {
-  std::vector<double> sums(columns), counts(columns);
+  std::vector<double> means(columns), counts(columns);
   for (const CurvePoint& point : points) {
     if (!point.loss) continue;
     const std::size_t column = canvas.column(point.iteration);
-    sums[column] += *point.loss;
     counts[column] += 1;
+    means[column] += *point.loss / counts[column] - means[column] / counts[column];
   }
   for (std::size_t i = 0; i < columns; ++i)
-    if (counts[i] > 0) canvas.put(i, sums[i] / counts[i], '*');
+    if (counts[i] > 0) canvas.put(i, means[i], '*');
 }
 
 std::string right_aligned(const std::string& text, std::size_t size) {

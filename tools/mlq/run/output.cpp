@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 namespace mlq::run {
 namespace {
@@ -48,9 +50,18 @@ void Sink::write(std::string_view bytes) {
 void Sink::write_some() {
   const ssize_t done = ::write(fd_, waiting_.data(), std::min(waiting_.size(), kPiece));
   if (done < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (done < 0) waiting_.clear();  // nobody reads any more: the training goes on
+  if (done < 0) lose(errno);
   if (done > 0) waiting_.erase(0, static_cast<std::size_t>(done));
   if (waiting_.empty()) loop_.unwatch(fd_);
+}
+
+/// The training goes on. A reader that went away wants no word of it; a disk that is full may have room
+/// again.
+void Sink::lose(int error) {
+  waiting_.clear();
+  if (error == EPIPE || said_ || fd_ == STDERR_FILENO) return;
+  said_ = true;
+  std::fprintf(stderr, "mlq: error: output of the training cannot be written: %s\n", std::strerror(error));
 }
 
 void Sink::drain(Seconds limit) {

@@ -39,9 +39,11 @@ class Sink {
 
  private:
   void write_some();
+  void lose(int error);
   Loop& loop_;
   int fd_;
   std::string waiting_;
+  bool said_ = false;  ///< that something could not be written
 };
 
 }  // namespace mlq::run

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import operator
 import os
 from pathlib import Path
 from typing import Iterable, List, NamedTuple, Optional
@@ -24,6 +25,7 @@ __all__ = ["Balancer", "FIELDS", "NodeState", "equal_split"]
 
 FIELDS = 8
 _NAME = "libmlq_balance.so.0"
+_MOST = 2**53  # numbers of samples are exchanged as doubles
 
 
 class _Options(ctypes.Structure):
@@ -83,6 +85,14 @@ def _load() -> ctypes.CDLL:
     raise OSError(f"{_NAME} was not found (tried {', '.join(tried)}): install libmlq or set MLQ_BALANCE_LIBRARY")
 
 
+def _count(name: str, value: int, least: int = 0) -> int:
+    """The value as an int; ctypes would take one that does not fit for another one."""
+    number = operator.index(value)
+    if not least <= number < _MOST:
+        raise ValueError(f"{name} is {number}, it must be from {least} to 2**53 - 1")
+    return number
+
+
 def equal_split(samples: int, ranks: int) -> List[int]:
     """Sizes that differ by at most one, larger ones first."""
     return [samples // ranks + (i < samples % ranks) for i in range(ranks)]
@@ -99,10 +109,14 @@ class Balancer:
 
     def __init__(self, global_batch: int, ranks: int, rank: int, *, grain: int = 0, policy: str = "lb",
                  predictor: str = "best") -> None:
+        _count("global_batch", global_batch, 1)
+        _count("grain", grain)
+        if not 1 <= ranks <= 65536:
+            raise ValueError(f"ranks is {ranks}, it must be from 1 to 65536")
         if not 0 <= rank < ranks:
             raise ValueError(f"rank is {rank}, it must be from 0 to ranks - 1 = {ranks - 1}")
-        if grain < 0 or global_batch < ranks * max(grain, 1):
-            raise ValueError(f"global_batch is {global_batch} and grain {grain}: grain must be 0 or more, and global_batch at least "
+        if global_batch < ranks * max(grain, 1):
+            raise ValueError(f"global_batch is {global_batch} and grain {grain}: global_batch must be at least "
                              f"ranks * grain = {ranks * max(grain, 1)}")
         self._lib = _load()
         options = _Options(global_batch, ranks, rank, grain, policy.encode(), predictor.encode())
@@ -148,7 +162,7 @@ class Balancer:
     def vector(self, seconds: float, samples: int) -> List[float]:
         """FIELDS numbers to exchange: own work on `samples` took `seconds`, waiting for others excluded."""
         mine = (ctypes.c_double * FIELDS)()
-        self._lib.mlq_balance_vector(self._handle, float(seconds), samples, mine)
+        self._lib.mlq_balance_vector(self._handle, float(seconds), _count("samples", samples), mine)
         return list(mine)
 
     @property
@@ -170,14 +184,14 @@ class Balancer:
 
     def set_max(self, samples: int) -> None:
         """The most samples that this rank's memory takes."""
-        self._lib.mlq_balance_set_max(self._handle, samples)
+        self._lib.mlq_balance_set_max(self._handle, _count("samples", samples))
 
     def out_of_memory(self, size: int) -> None:
         """This rank ran out of memory at `size` samples: it gets fewer from now on."""
-        self._lib.mlq_balance_out_of_memory(self._handle, size)
+        self._lib.mlq_balance_out_of_memory(self._handle, _count("size", size))
 
     def split(self, samples: int) -> List[int]:
         """Splits a ragged last batch like the present sizes; sums to samples exactly."""
         out = (ctypes.c_uint64 * self.ranks)()
-        self._lib.mlq_balance_split(self._handle, samples, out)
+        self._lib.mlq_balance_split(self._handle, _count("samples", samples), out)
         return list(out)
