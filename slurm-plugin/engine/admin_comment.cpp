@@ -85,6 +85,7 @@ std::string own_text(const CommentFields& fields, Detail detail) {
   }
   if (fields.restarts > 0) json_object_set_new(to, "restarts", json_integer(fields.restarts));
   if (fields.site > 0) json_object_set_new(to, "site", json_integer(fields.site));
+  if (fields.asked > 0) json_object_set_new(to, "asked", json_integer(fields.asked));
   put_requeue(to, fields.requeue);
   if (fields.final) json_object_set_new(to, "final", json_true());
   return dump(to, JSON_REAL_PRECISION(own_digits));
@@ -180,6 +181,7 @@ std::optional<CommentFields> read_comment(std::string_view existing) {
   }
   fields.restarts = small(json_object_get(own, "restarts"));
   fields.site = small(json_object_get(own, "site"));
+  fields.asked = small(json_object_get(own, "asked"));
   if (const json_t* requeue = json_object_get(own, "requeue")) {
     fields.requeue.done = small(json_object_get(requeue, "n"));
     fields.requeue.at = real(requeue, "at").value_or(0);

@@ -30,9 +30,10 @@ struct CommentFields {
   std::string verdict;                  ///< of the last fit
   std::vector<std::uint32_t> ranks;     ///< ranks among the pending ML jobs, oldest first, at most max_ranks
   std::uint32_t restarts = 0;
-  std::uint32_t site = 0;  ///< site factor set last
-  RequeueRecord requeue;   ///< of a job with resize=requeue
-  bool final = false;      ///< written after the end of the job
+  std::uint32_t site = 0;   ///< site factor set last
+  std::uint32_t asked = 0;  ///< units that it asked for before its size was chosen; 0: it was not
+  RequeueRecord requeue;    ///< of a job with resize=requeue
+  bool final = false;       ///< written after the end of the job
 
   static constexpr std::size_t max_ranks = 8;
 };

@@ -214,7 +214,7 @@ bool Engine::comment_due(const Job& job, double now) const {
   const double since = job.commented_at < 0 ? INFINITY : now - job.commented_at;
   switch (job.seen().state) {
     case MLQ_JOB_PENDING:
-      return job.standing.rank > 0 && since >= comment_pending_s;
+      return (job.standing.rank > 0 && since >= comment_pending_s) || job.asked != job.asked_saved;
     case MLQ_JOB_RUNNING:
     case MLQ_JOB_SUSPENDED:
       return since >= comment_running_s || unsaved(job);
@@ -244,6 +244,7 @@ void Engine::decide_job(double now, std::size_t index, const Seen& seen) {
       decision.save = unsaved(job);
       job.shrunk_saved = job.shrunk_core_seconds();
       job.requeue.saved = job.requeue.kept;
+      job.asked_saved = job.asked;
       decision.admin_comment = comments_.emplace_back(std::move(*text)).c_str();
     }
   }

@@ -55,6 +55,7 @@ void Job::restore_from(const char* admin_comment) {
   core_seconds_before_ = std::max(0.0, earlier);
   if (last->gain_pred && last->gain_real) meter_.restore(*last->gain_pred, *last->gain_real);
   if (same_run) shrunk_core_s_ = std::max(0.0, last->shrunk_s.value_or(0));
+  asked = asked_saved = last->asked;
   requeue.kept = requeue.saved = last->requeue;
   requeue.inherited = true;
   restored_ = last;
@@ -332,6 +333,7 @@ CommentFields Job::comment(double now) const {
     fields.companion_s = std::round(companions.ended_core_s * 10) / 10;
     fields.companion_end = companions.newest_end;
   }
+  fields.asked = asked;
   fields.requeue = requeue.kept;
   fields.ranks = ranks_;
   fields.restarts = seen_.restarts;

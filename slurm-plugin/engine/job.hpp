@@ -148,6 +148,8 @@ class Job {
   std::uint32_t node = MLQ_NO_NODE;  ///< its first one
   bool others_sized = false;         ///< of other_components(): in earlier runs they may have been others
   std::string size_reason;           ///< of a pending job with a range: its size, or why it is not chosen
+  std::uint32_t asked = 0;  ///< units that it asked for before its size was chosen; 0: it asks for its own
+  std::uint32_t asked_saved = 0;  ///< of asked: what AdminComment says
   Outlook expected;
   Standing standing;
   bool in_snapshot = true;

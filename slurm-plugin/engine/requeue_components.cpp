@@ -47,7 +47,7 @@ std::uint32_t Requeues::wanted(const Job& job) const {
 /// Takes note of what one under way is to have.
 void Requeues::claim(const Job& job) {
   const auto take = [this](const Job& one, std::uint32_t units) {
-    const SizeRange range = size_range(one.request(), one.asks);
+    const SizeRange range = size_range(one.request(), one.asks, {}, one.asked);
     claimed_ += std::uint64_t{units} * std::max(1U, range.unit);
     claimed_gpus_ += std::uint64_t{units} * range.gpus;
   };
@@ -71,7 +71,7 @@ void Requeues::gather_components(const mlq_cluster_snapshot_t& cluster, Member& 
   for (const Job* job : *components_of(*member.job)) {
     if (sized.size() >= RequeueRecord::most_components) break;
     const bool runs = job->seen().state == MLQ_JOB_RUNNING;
-    SizedComponent one{job->seen().het_offset, size_range(job->request(), job->asks), 1, 1};
+    SizedComponent one{job->seen().het_offset, size_range(job->request(), job->asks, {}, job->asked), 1, 1};
     if (!one.range.given || !runs) continue;
     if (one.range.gpus > 0)
       one.range.refusal = "components of heterogeneous jobs that ask for GPUs keep their size";
@@ -139,7 +139,7 @@ std::string Requeues::units_now(const Member& member) {
 void Requeues::say_component(Job& job) {
   job.plan = Plan();
   if (job.seen().state != MLQ_JOB_RUNNING) return;
-  const std::uint32_t units = units_held(job, size_range(job.request(), job.asks));
+  const std::uint32_t units = units_held(job, size_range(job.request(), job.asks, {}, job.asked));
   job.plan.base = job.plan.held = job.plan.units = units;
   job.plan.reason = "component " + std::to_string(job.seen().het_offset) + " of heterogeneous job " +
                     std::to_string(job.seen().het_job_id) +

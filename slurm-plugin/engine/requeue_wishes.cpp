@@ -115,7 +115,7 @@ void Requeues::gather(double now, const mlq_cluster_snapshot_t& cluster, std::sp
     if (!followed(*job) || job->seen().state != MLQ_JOB_RUNNING) continue;
     Member member;
     member.job = job;
-    member.range = size_range(job->request(), job->asks);
+    member.range = size_range(job->request(), job->asks, {}, job->asked);
     member.base = member.want = units_held(*job, member.range);
     if (job->seen().het_job_id != 0) gather_components(cluster, member);
     member.brake = switched_off(*job);

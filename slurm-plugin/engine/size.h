@@ -24,6 +24,7 @@ typedef struct {
 	uint32_t cpus_per_gpu;   /* 0 = not said */
 	bool whole_nodes;
 	bool memory_per_node;    /* memory is asked for by node, not by CPU */
+	bool several_partitions; /* it may start in any of them */
 	const char *limit;       /* Slurm's name of a limit on sizes that it waits for; static storage, NULL = none */
 } mlq_size_request_t;
 

@@ -65,7 +65,8 @@ std::string unclear_gpus(const mlq_size_request_t& size, std::uint32_t tasks) {
 /// The tasks stay as many for each GPU as they are. A single task that is not said to have so many GPUs
 /// (--gpus-per-task) stays alone: it is an agent, or a program that uses them all. For the same reason no
 /// other job comes down to a single task: it would stay so.
-void range_of_gpus(const mlq_request_t& request, const mlq_size_request_t& size, SizeRange& range) {
+void range_of_gpus(const mlq_request_t& request, const mlq_size_request_t& size, std::uint32_t own,
+                   SizeRange& range) {
   const std::uint32_t tasks = tasks_of(size), gpus = std::max(size.gpus, 1U);
   const bool of_task = size.gpus_of == MLQ_GPUS_OF_TASK;
   range.refusal = unclear_gpus(size, tasks);
@@ -88,19 +89,20 @@ void range_of_gpus(const mlq_request_t& request, const mlq_size_request_t& size,
   range.unit = range.tasks > 0 ? range.tasks * per_task(size) : per_task(size) / gpus;
   range.unit = std::max({range.unit, range.gpus * size.cpus_per_gpu, 1U});
   range.asked = std::max(of_task ? tasks : gpus / range.gpus, 1U);
+  if (own == 0) own = range.asked;
   if (range.tasks > 0) least = std::max(least, (size.min_nodes + range.tasks - 1) / range.tasks);
   const std::uint32_t min = (request.min_units + range.gpus - 1) / range.gpus;
-  const std::uint32_t max =
-      request.max_units > 0 ? request.max_units / range.gpus : std::max(range.asked, min);
+  const std::uint32_t max = request.max_units > 0 ? request.max_units / range.gpus : std::max(own, min);
   range.max = std::min(max, most_cpus / range.unit);
-  range.min = std::max(request.min_units > 0 ? min : std::min(range.asked, range.max), least);
+  range.min = std::max(request.min_units > 0 ? min : std::min(own, range.max), least);
   if (range.min > range.max && range.refusal.empty())
     range.refusal = "no number of GPUs in its range goes with its tasks and nodes";
 }
 
 }  // namespace
 
-SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& size, NodeRange before) {
+SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& size, NodeRange before,
+                     std::uint32_t own) {
   SizeRange range;
   const bool units_given = request.min_units > 0 || request.max_units > 0;
   if (before.max == 0) before = {size.min_nodes, size.max_nodes};
@@ -108,7 +110,7 @@ SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& siz
   range.given = !request.off && request.companion == 0 && (units_given || nodes_given);
   if (!range.given) return range;
   if (units_given && request.unit == MLQ_UNIT_GPU) {
-    range_of_gpus(request, size, range);
+    range_of_gpus(request, size, own, range);
     if (size.refusal != nullptr) range.refusal = size.refusal;
     return range;
   }
@@ -117,8 +119,9 @@ SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& siz
   else
     range_of_cpus(request, size, range);
   if (units_given) {
-    range.min = request.min_units > 0 ? request.min_units : std::min(range.asked, request.max_units);
-    range.max = request.max_units > 0 ? request.max_units : std::max(range.asked, range.min);
+    if (own == 0) own = range.asked;
+    range.min = request.min_units > 0 ? request.min_units : std::min(own, request.max_units);
+    range.max = request.max_units > 0 ? request.max_units : std::max(own, range.min);
   } else {
     range.min = std::max(before.min, 1U);
     range.max = before.max;

@@ -32,8 +32,10 @@ struct NodeRange {
 };
 
 /// Of a job with that --ml-quality. A range is `min` and `max` of it, the one that is missing being what the
-/// job asks for; without either of them --nodes=A-B.
-SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& size, NodeRange before = {});
+/// job asks for, or asked for before its size was chosen (`own` units, 0: it was not); without either of them
+/// --nodes=A-B.
+SizeRange size_range(const mlq_request_t& request, const mlq_size_request_t& size, NodeRange before = {},
+                     std::uint32_t own = 0);
 
 /// The same request with `units` units.
 mlq_sizing_t sized(const SizeRange& range, const mlq_size_request_t& size, std::uint32_t units);

@@ -120,7 +120,14 @@ void Sizer::gather(std::span<const Pending> jobs, const mlq_cluster_snapshot_t* 
     Memory& memory = remember(*pending.seen);
     Member member{
         pending, size_range(pending.job->request(), pending.seen->size, memory.nodes), nullptr, &memory, {}};
+    // a slurmctld before this one put its size there
+    if (!memory.known && pending.job->asked > 0) memory.limit.put(pending.job->asked, member.range.asked);
+    memory.known = true;
     memory.limit.see(member.range.asked);
+    pending.job->asked = memory.limit.own(member.range.asked);
+    if (pending.job->asked > 0)
+      member.range = size_range(pending.job->request(), pending.seen->size, memory.nodes, pending.job->asked);
+    if (pending.seen->size.limit == nullptr) memory.limit.rest(now);
     const auto found = waiting.find(pending.seen->job_id);
     if (found != waiting.end() && found->second->submit_time == pending.seen->submit_time)
       member.waiting = found->second;
@@ -265,7 +272,7 @@ void Sizer::obey_limit(double now, const mlq_config_t& config, const Member& mem
   if (config.mode != MLQ_MODE_ACTIVE || sizings_.size() >= most_per_cycle) return;
   const double unchanged =
       now - std::max(memory.changed_at, static_cast<double>(member.pending.seen->submit_time));
-  const std::uint32_t units = memory.limit.instead(limit, range.asked, range.min, range.max, unchanged);
+  const std::uint32_t units = memory.limit.instead(limit, range, member.pending.seen->size, unchanged, now);
   if (units == 0) return;
   reason = units_text(units, range) + " of " + between(range) + ": with the " + number(range.asked, range) +
            " before it waits for " + limit;

@@ -54,6 +54,7 @@ class Sizer {
     double refused_until = 0;
     std::string refusal;
     std::uint32_t dry_run = 0;  ///< size that was said
+    bool known = false;         ///< it was looked at before
     bool asked = false;
     bool given = false;        ///< what it was requeued for
     std::uint32_t before = 0;  ///< units that a component asked for before; 0: it was not sized

@@ -67,6 +67,9 @@ static const char *_limit(job_record_t *job_ptr)
 	const char *name = mlq_reason_name(job_ptr->state_reason);
 	bool found = false;
 
+	/* of one of its partitions, while it may wait for its turn in others */
+	if (name && job_ptr->part_ptr_list && !strncmp(name, "Part", 4))
+		return NULL;
 	for (size_t i = 0; name && !found && (i < ARRAY_SIZE(of)); i++)
 		found = !strncmp(name, of[i], strlen(of[i]));
 	for (size_t i = 0; found && (i < ARRAY_SIZE(on)); i++)
@@ -96,6 +99,8 @@ extern void mlq_size_request(job_record_t *job_ptr, mlq_size_request_t *out)
 	out->whole_nodes = (details->whole_node == WHOLE_NODE_REQUIRED);
 	out->memory_per_node = details->pn_min_memory &&
 			       !(details->pn_min_memory & MEM_PER_CPU);
+	out->several_partitions = job_ptr->part_ptr_list &&
+				  (list_count(job_ptr->part_ptr_list) > 1);
 	if (IS_JOB_PENDING(job_ptr))
 		out->limit = _limit(job_ptr);
 }

@@ -137,6 +137,11 @@ class Cluster:
         text = self.run("scontrol", "-o", "show", "job", job)
         return {k: v.rstrip() for k, v in re.findall(r"(\S+?)=(.*?)(?= \S+?=|$)", text.strip())}
 
+    def tres(self, job, which="AllocTRES"):
+        """What it has, or asks for with "ReqTRES", by type; both are TRES before 23.11."""
+        shown = self.show(job)
+        return dict(entry.split("=") for entry in shown.get(which, shown.get("TRES")).split(","))
+
     def sprio(self):
         """{job id: {column: whole number}} of the pending jobs."""
         columns = ["PRIORITY", "SITE", "AGE", "FAIRSHARE", "QOS", "NICE"]
@@ -161,8 +166,9 @@ class Cluster:
         wait_until("no job is left", lambda: not [s for s in self.jobs().values() if s not in TERMINAL], 60)
 
     def sacct(self, job, *fields):
-        """Rows of the job's allocation, as lists of the fields."""
-        rows = self.run("sacct", "-X", "-n", "-P", "-S", "now-1days", "-j", job, "-o", ",".join(fields)).splitlines()
+        """Rows of the job's allocation, as lists of the fields, once accounting knows the job."""
+        ask = ("sacct", "-X", "-n", "-P", "-S", "now-1days", "-j", job, "-o", ",".join(fields))
+        rows = wait_until(f"accounting knows job {job}", lambda: self.run(*ask).splitlines(), 60)
         return [r.split("|", len(fields) - 1) for r in rows]
 
     # --- mlqd --------------------------------------------------------------

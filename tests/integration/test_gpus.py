@@ -207,7 +207,7 @@ class GpuSizing(GpuCase):
         self.c.wait_saved()
         self.c.restart("slurmctld")
         self.c.wait_cycles(2)
-        self.assertIn("gres/gpu=4", self.c.show(job)["TRES"])
+        self.assertEqual(self.c.tres(job, "ReqTRES")["gres/gpu"], "4")
         self.c.run("scancel", blocker)
         self.assertEqual(self.started(job)[0], "4")
         self.check_allocated(job, 4, 4, 1)
@@ -247,7 +247,7 @@ class GpuRequeue(RequeueTest):
         self.assertEqual((two, cores, tasks, shown["NumCPUs"]), (2, 4, 4, "4"))
         self.assertGreater(saved, 10)
         self.assertIn(f"JobId={job} requeued: it has saved and ended, to go on with 4 GPUs", self.c.log())
-        self.assertIn("gres/gpu=4", shown["TRES"].split(","))
+        self.assertEqual(self.c.tres(job)["gres/gpu"], "4")
         rows = lambda: self.c.run("sacct", "-X", "-n", "-P", "-D", "-S", "now-1days", "-j", job, "-o", "AllocTRES").split()
         gpus = lambda: [dict(entry.split("=") for entry in row.split(",")).get("gres/gpu") for row in rows()]
         wait_until("sacct has both runs", lambda: gpus() == ["2", "4"], 60)

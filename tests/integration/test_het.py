@@ -237,8 +237,8 @@ class Ranks(AgentCase):
         companions = self.companions(job)
         for one in companions:  # what is left of the first component's time, not of the second one's
             self.assert_ends_with(one, f"{job}+0")
-        report = dict(line.split("|")[:2] for line in self.c.run("mlq", "report", "-P", job).splitlines())
-        self.assertGreater(float(report["companions"]), 0)
+        report = lambda: dict(line.split("|")[:2] for line in self.c.run("mlq", "report", "-P", job).splitlines())
+        wait_until("what they used is known", lambda: float(report()["companions"]) > 0)
         self.assertIn("does not know job", self.c.try_run("mlq", "report", f"{job}+1").stderr)  # it has no --ml-quality
         self.finish(job)
         self.nothing_left(job)

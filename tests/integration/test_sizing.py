@@ -48,8 +48,7 @@ class Sizing(ClusterTest):
         self.c.wait_state(job, "RUNNING")
         shown = self.c.show(job)
         self.assertEqual((shown["NumCPUs"], shown["NumTasks"]), ("6", "6"))
-        # TRES is AllocTRES since 23.11
-        self.assertIn("cpu=6,", shown.get("AllocTRES", shown.get("TRES")) + ",")
+        self.assertEqual(self.c.tres(job)["cpu"], "6")
         self.assertEqual(self.has(job), ["6", "6", shown["NumNodes"], "6"])
         self.assertIn(f"sched/ml_quality: JobId={job} asks for 6 tasks on 6 CPUs now, before 16 on 16: 6 cores of 2 to "
                       "16: that many can start now", self.c.log())

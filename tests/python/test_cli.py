@@ -45,6 +45,8 @@ JOBS = [
         "state": "COMPLETED", "ended": True, "cores": 2, "array_job_id": 20, "array_task_id": 0, "status": {"loss": 0.25},
     },
 ]  # fmt: skip
+SWEEP = [{"job_id": 1000 + task, "uid": 1000, "user": "ann", "name": "big", "state": "RUNNING", "ended": False, "cores": 1,
+          "array_job_id": 1000, "array_task_id": task, "partition": "cpu", "status": {}} for task in range(200)]  # fmt: skip
 BATCHES = [
     {"node": "n1", "received": NOW - 12, "ranks": [[0, 40, 512.25], [2, 41, None]]},
     {"node": "n2", "received": NOW - 3, "ranks": [[1, 47, 601.5]]},
@@ -54,6 +56,7 @@ POINTS = [[0, 2.0, NOW - 100, 4], [10, None, NOW - 90, 4], [20, 0.5, NOW - 75, N
 
 class Daemon(BaseHTTPRequestHandler):
     cycle_age = 1
+    asked = 0
 
     def do_GET(self):
         address = urlsplit(self.path)
@@ -70,6 +73,9 @@ class Daemon(BaseHTTPRequestHandler):
             "v": 1, "time": NOW, "cluster": query.get("cluster", "alpha"),
             "cycle": {"time": NOW - self.cycle_age, "mode": "active", "weight": 1000, "interval": 3},
         }  # fmt: skip
+        type(self).asked += 1
+        if path == "/v1/jobs" and query.get("job_id") == "1000":
+            return 200, {**common, "jobs": SWEEP}
         if path == "/v1/jobs":
             jobs = [
                 job
@@ -146,6 +152,22 @@ class Commands(unittest.TestCase):
         self.assertIn("Job        20_0 sweep", self.mlq("explain", "20_0").stdout)
         self.assertEqual(json.loads(self.mlq("report", "20_0", "--json").stdout)["job"]["loss"], 0.25)
         self.assertIn("does not know job 20_1 of cluster alpha", self.mlq("explain", "20_1", status=1).stderr)
+
+    def test_tasks_of_a_large_array_cost_few_questions(self):
+        for options, questions in (["-P"], 1), ([], 65), (["-P", "--ranks"], 65), (["--json"], 65):
+            Daemon.asked = 0
+            result = self.mlq("status", "-j", "1000", *options)
+            self.assertEqual(Daemon.asked, questions, options)
+            warned = "of the first 64 jobs only" in (result.stdout if "--json" in options else result.stderr)
+            self.assertEqual(warned, questions > 1, options)
+        self.assertEqual(len(self.rows("-n", "-j", "1000")), 200)
+
+    def test_a_task_knows_its_own_number(self):
+        Daemon.asked = 0
+        own = {"SLURM_ARRAY_JOB_ID": "30", "SLURM_ARRAY_TASK_ID": "4", "SLURM_JOB_ID": "12"}
+        self.assertIn("Rank       2 of 2", self.mlq("explain", "30_4", **own).stdout)
+        self.assertEqual(Daemon.asked, 1)
+        self.assertIn("does not know job 30_5", self.mlq("explain", "30_5", status=1, **own).stderr)
 
     def test_ranks(self):
         shown = self.mlq("status", "-j", "12").stdout.split("\n\n")

@@ -259,6 +259,39 @@ START_TEST(test_refused_until_the_site_sets_its_key_right) {
 }
 END_TEST
 
+START_TEST(test_refused_and_then_wrong_is_accepted) {
+  server_behaviour_t behaviour = {.status = 401, .status_count = 1, .has_bad_iteration = true, .bad_iteration = 7};
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  mlq_report(job, 7, 1); /* the only one that is kept */
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  for (int i = 0; i < 6000 && !mlq_active(job); i++) usleep(10000);
+  report_many(job, 10, 20);
+  ck_assert_int_eq(mlq_flush(job, 60), 0);
+  ck_assert_uint_eq(report_server_count(server), 10);
+  mlq_detach(job);
+}
+END_TEST
+
+START_TEST(test_refused_after_a_long_absence) {
+  server_behaviour_t behaviour = {.status = 500, .status_count = -1};
+  mlq_job* job = mlq_attach();
+
+  report_server_behave(server, &behaviour);
+  for (int i = 0; i < 8; i++) { /* each makes it try once more */
+    mlq_report(job, i, 1);
+    ck_assert_int_eq(mlq_flush(job, 0.3), -1);
+  }
+  behaviour = (server_behaviour_t){.status = 401, .status_count = 1};
+  report_server_behave(server, &behaviour);
+  ck_assert_int_eq(mlq_flush(job, 60), -1);
+  for (int i = 0; i < 1000 && !mlq_active(job); i++) usleep(10000); /* soon, as after the first refusal */
+  ck_assert_int_eq(mlq_active(job), 1);
+  mlq_detach(job);
+}
+END_TEST
+
 START_TEST(test_set_right_before_the_end) {
   server_behaviour_t behaviour = {.status = 401, .status_count = -1}, right = {.status = 200};
   mlq_job* job = mlq_attach();
@@ -349,6 +382,8 @@ int main(void) {
   tcase_add_test(tests, test_refuses_everything_with_400);
   tcase_add_loop_test(tests, test_refused_until_it_ends, 0, 2);
   tcase_add_loop_test(tests, test_refused_until_the_site_sets_its_key_right, 0, 2);
+  tcase_add_test(tests, test_refused_and_then_wrong_is_accepted);
+  tcase_add_test(tests, test_refused_after_a_long_absence);
   tcase_add_test(tests, test_set_right_before_the_end);
   tcase_add_test(tests, test_long_absence);
   tcase_add_test(tests, test_detach_while_others_flush);

@@ -14,6 +14,7 @@ int main() {
   suite_add_tcase(suite, target_cases());
   suite_add_tcase(suite, companion_cases());
   suite_add_tcase(suite, sizing_cases());
+  suite_add_tcase(suite, size_limit_cases());
   suite_add_tcase(suite, gpu_sizing_cases());
   suite_add_tcase(suite, requeue_cases());
   suite_add_tcase(suite, het_cases());

@@ -11,6 +11,7 @@ TCase* failure_cases();
 TCase* target_cases();
 TCase* companion_cases();
 TCase* sizing_cases();
+TCase* size_limit_cases();
 TCase* gpu_sizing_cases();
 TCase* requeue_cases();
 TCase* het_cases();

@@ -34,6 +34,7 @@ typedef struct {
 	unsigned failures;   /* in a row */
 	unsigned bad_points; /* single points refused in a row */
 	unsigned hurry_seen;
+	unsigned denials;    /* in a row */
 	double last_try, next_try, retry_after_until; /* mlq_monotonic() */
 	unsigned short random[3];
 	bool gone; /* refused at its end */
@@ -173,10 +174,18 @@ static void refuse(sender_t *sender, size_t count)
 	atomic_fetch_add(&sender->job->refused, count);
 }
 
+/* The job is, whatever becomes of its points. */
+static void accepted(sender_t *sender)
+{
+	sender->denials = 0;
+	atomic_store(&sender->job->denied, false);
+}
+
 /* mlqd takes nothing of the request: the guilty point is looked for by halves, and given up alone.
  */
 static void answer_bad(sender_t *sender, size_t batch, long status)
 {
+	accepted(sender);
 	if (batch > 1 && (status == 413 || sender->bad_points < BAD_POINTS_MAX)) {
 		sender->batch_limit = batch / 2;
 		return;
@@ -187,14 +196,14 @@ static void answer_bad(sender_t *sender, size_t batch, long status)
 	sender->batch_limit = sender->bad_points < BAD_POINTS_MAX ? 1 : BATCH_MAX;
 }
 
-/* Seconds; doubles with the failures in a row. */
-static double back_off(sender_t *sender, double most)
+/* Seconds; doubles with each time in a row that it is asked for. */
+static double back_off(sender_t *sender, unsigned *times, double most)
 {
 	double delay = most;
 
-	if (sender->failures < 16 && BACKOFF_MIN_S * (double)(1u << sender->failures) < most)
-		delay = BACKOFF_MIN_S * (double)(1u << sender->failures);
-	sender->failures++;
+	if (*times < 16 && BACKOFF_MIN_S * (double)(1u << *times) < most)
+		delay = BACKOFF_MIN_S * (double)(1u << *times);
+	++*times;
 	return delay * (0.5 + erand48(sender->random));
 }
 
@@ -203,13 +212,13 @@ static void answer_denied(sender_t *sender, long status, double now)
 {
 	atomic_store(&sender->job->denied, true);
 	note_refusal(sender, status);
-	sender->next_try = now + back_off(sender, DENIED_BACKOFF_MAX_S);
+	sender->next_try = now + back_off(sender, &sender->denials, DENIED_BACKOFF_MAX_S);
 	sender->gone = atomic_load(&sender->job->stop);
 }
 
 static void answer_later(sender_t *sender, CURLcode code, long status, double now)
 {
-	double delay = back_off(sender, BACKOFF_MAX_S);
+	double delay = back_off(sender, &sender->failures, BACKOFF_MAX_S);
 	curl_off_t retry_after = 0;
 
 	if (code == CURLE_OK && (status == 429 || status == 503))
@@ -240,7 +249,7 @@ static void answer(sender_t *sender, CURLcode code, double now)
 		mlq_backlog_drop(&sender->backlog, batch);
 		atomic_fetch_add(&sender->job->sent, batch);
 		sender->failures = sender->bad_points = 0;
-		atomic_store(&sender->job->denied, false);
+		accepted(sender);
 		sender->batch_limit =
 			sender->batch_limit < BATCH_MAX / 2 ? 2 * sender->batch_limit : BATCH_MAX;
 		if (sender->backlog.count < sender->batch_limit)

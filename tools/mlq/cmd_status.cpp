@@ -22,12 +22,20 @@ struct StatusOptions {
   bool json = false, parsable = false, noheader = false, ranks = false;
 };
 
-/// What the ranks of the chosen jobs do. Only of jobs that were named: each costs a question.
-std::vector<JobRanks> ranks_of(const StatusOptions& options, const Answer& answer) {
+constexpr std::size_t kRanksOfJobs = 64;  ///< each costs a question, and an array may have thousands of tasks
+
+/// What the ranks of the first of the chosen jobs do, where they are named and it is shown.
+std::vector<JobRanks> ranks_of(const StatusOptions& options, Answer& answer) {
   std::vector<JobRanks> ranks;
-  if (options.filter.jobs.empty()) return ranks;
-  ranks.reserve(answer.jobs.size());
-  for (const JobView& job : answer.jobs) ranks.push_back({job.job_id, ask_ranks(answer.place, job.job_id)});
+  if (options.filter.jobs.empty() || (options.parsable && !options.ranks)) return ranks;
+  for (const JobView& job : answer.jobs) {
+    if (ranks.size() == kRanksOfJobs) {
+      answer.warnings.push_back("what ranks do is shown of the first " + std::to_string(kRanksOfJobs) +
+                                " jobs only: name fewer with -j");
+      break;
+    }
+    ranks.push_back({shown_id(job), ask_ranks(answer.place, job.job_id)});
+  }
   return ranks;
 }
 
@@ -53,7 +61,7 @@ void print_status_json(const Answer& answer, const std::vector<JobRanks>& ranks)
 
 void show_status(const StatusOptions& options) {
   const std::vector<ShownColumn> columns = parse_format(options.format);
-  const Answer answer = ask_jobs(find_collector(options.place.url, options.place.cluster), options.filter);
+  Answer answer = ask_jobs(find_collector(options.place.url, options.place.cluster), options.filter);
   if (options.ranks && options.filter.jobs.empty())
     throw Error("--ranks shows the ranks of named jobs: -j ID is needed");
   const std::vector<JobRanks> ranks = ranks_of(options, answer);

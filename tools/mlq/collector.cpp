@@ -19,11 +19,6 @@ constexpr std::chrono::milliseconds kScontrolLimit(5000);
 constexpr long kTimeoutMs = 10000;
 constexpr std::size_t kAnswerMax = std::size_t{256} << 20;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 std::string_view trim(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
@@ -103,6 +98,11 @@ struct Transfer {
 };
 
 }  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
 
 Place parse_slurm_config(const std::string& text) {
   Place place;

@@ -23,6 +23,9 @@ Place find_collector(const std::string& url, const std::string& cluster);
 /// GET path (with its query); throws Error that names the address and says what to do. 404 gives nullptr.
 wire::Json ask(const Place& place, const std::string& path);
 
+/// Of the process, "" when it is not set.
+std::string environment(const char* name);
+
 /// One `name=value` of a query, escaped, with & before it.
 std::string query(const std::string& name, const std::string& value);
 

@@ -17,9 +17,13 @@ Number age_of(const RankView& rank, double now) {
   return std::max(0.0, now - rank.received);
 }
 
-Row row_of(std::uint32_t job_id, const RankView& rank, double now) {
-  return {std::to_string(job_id), std::to_string(rank.rank),  printable(rank.node),
-          integer(rank.size),     significant(rank.speed, 4), duration(age_of(rank, now))};
+Row row_of(const std::string& job, const RankView& rank, double now) {
+  return {job,
+          std::to_string(rank.rank),
+          printable(rank.node),
+          integer(rank.size),
+          significant(rank.speed, 4),
+          duration(age_of(rank, now))};
 }
 
 std::string joined(const Row& row) {
@@ -51,7 +55,7 @@ std::vector<std::string> format_ranks(const std::vector<JobRanks>& jobs, double 
   std::vector<Row> rows;
   if (header == Header::shown) rows.push_back({"JOBID", "RANK", "NODE", "BATCH", "SPEED", "AGE"});
   for (const JobRanks& job : jobs)
-    for (const RankView& rank : job.ranks) rows.push_back(row_of(job.job_id, rank, now));
+    for (const RankView& rank : job.ranks) rows.push_back(row_of(job.job, rank, now));
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(row[i]));

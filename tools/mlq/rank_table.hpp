@@ -12,7 +12,7 @@
 namespace mlq::cli {
 
 struct JobRanks {
-  std::uint32_t job_id = 0;
+  std::string job;  ///< its id as shown
   std::vector<RankView> ranks;
 };
 

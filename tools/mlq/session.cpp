@@ -60,6 +60,10 @@ std::string jobs_path(const Place& place, bool all, const std::string& more) {
 /// The number of a job that may be given as a task of an array: of equal names the newest. 0: not known.
 std::uint32_t number_of(const Place& place, const JobName& name) {
   if (!name.task) return name.id;
+  // a job's token is for the job alone, which knows its own number
+  if (environment("SLURM_ARRAY_JOB_ID") == std::to_string(name.id) &&
+      environment("SLURM_ARRAY_TASK_ID") == std::to_string(*name.task))
+    return parse_job_name("SLURM_JOB_ID", environment("SLURM_JOB_ID")).id;
   const wire::Json json = ask(place, jobs_path(place, true, "&job_id=" + std::to_string(name.id)));
   std::size_t index = 0;
   json_t* entry = nullptr;
